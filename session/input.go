@@ -1,0 +1,114 @@
+package session
+
+import (
+	"agent-server/harness"
+	"agent-server/protocol"
+)
+
+// Input is what can happen to a session: a sealed union of the structs of this
+// file. An input that names an older generation changes nothing but a diagnostic.
+type Input interface{ input() }
+
+// StartTurn asks for a turn. Params, shutting down of the whole gateway, and
+// harness availability have been checked; ids are minted.
+type StartTurn struct {
+	// Token is answered by an Ack or by an error Reply.
+	Token Token
+	// TurnID is given or minted; not empty.
+	TurnID string
+	// Input is the prompt.
+	Input protocol.Input
+	// Config is how to run it; its harness is the id as the client wrote it.
+	Config protocol.RunConfig
+	// Faults are what the caller found wrong on this machine (cwd is no
+	// directory, for instance); they are answered after admission was looked
+	// up, so that a retry is deduplicated first.
+	Faults []protocol.Fault
+}
+
+// CancelTurn asks for the end of the active turn.
+type CancelTurn struct {
+	// Token is answered by a TurnCancelResult, now or later.
+	Token Token
+	// TurnID is the stamp; "": whatever is active.
+	TurnID string
+}
+
+// ResolvePermission answers a permission request.
+type ResolvePermission struct {
+	// Token is answered by a PermissionRespondResult.
+	Token Token
+	// RequestID is the request.
+	RequestID string
+	// Outcome is the answer.
+	Outcome protocol.PermissionOutcome
+}
+
+// Spawned: the process of a generation runs.
+type Spawned struct {
+	// Gen is its generation.
+	Gen int
+}
+
+// SpawnFailed: the process of a generation could not be started.
+type SpawnFailed struct {
+	// Gen is its generation.
+	Gen int
+	// Message names path and reason.
+	Message string
+}
+
+// NativeLine: the process wrote a line.
+type NativeLine struct {
+	// Gen is its generation.
+	Gen int
+	// Line is valid during the call only.
+	Line []byte
+}
+
+// LineDropped: the process wrote a line over the budget.
+type LineDropped struct {
+	// Gen is its generation.
+	Gen int
+	// Bytes is the line's length.
+	Bytes int64
+}
+
+// Exited: the process has ended, and its descendants with it.
+type Exited struct {
+	// Gen is its generation.
+	Gen int
+	// Status is how.
+	Status harness.ExitStatus
+}
+
+// Deadline is the expiry of a Timer.
+type Deadline struct {
+	// Timer is its id.
+	Timer TimerID
+}
+
+// Close asks for the end of the session. A running client turn refuses it.
+type Close struct {
+	// Token is answered by a SessionCloseResult or an error.
+	Token Token
+}
+
+// Shutdown: the gateway ends. A running turn may finish until Drain milliseconds
+// have passed, then it is cancelled; at 0 it is cancelled at once.
+type Shutdown struct {
+	// Drain is in milliseconds.
+	Drain int64
+}
+
+func (StartTurn) input()         {}
+func (CancelTurn) input()        {}
+func (ResolvePermission) input() {}
+func (Spawned) input()           {}
+func (SpawnFailed) input()       {}
+func (NativeLine) input()        {}
+func (LineDropped) input()       {}
+func (Exited) input()            {}
+func (Deadline) input()          {}
+func (Close) input()             {}
+func (Shutdown) input()          {}

@@ -1,0 +1,25 @@
+package session
+
+import (
+	"agent-server/harness"
+	"agent-server/protocol"
+)
+
+// Options are what a machine is made of.
+type Options struct {
+	// SessionID is the logical session.
+	SessionID string
+	// Harness runs it; the session is bound to it until it is closed.
+	Harness harness.Harness
+	// Seed is the stream that every id is minted from.
+	Seed [32]byte
+	// NextSeq is the seq of the next event, as the log gave it at open; 0 is 1.
+	NextSeq int64
+	// HashKey keys the admission hashes; it lives as long as the log does.
+	HashKey []byte
+	// Admissions are those that the log holds for this session, across close
+	// and reuse.
+	Admissions []Admission
+	// MaxPermissionMode caps what a client may ask; "": no cap.
+	MaxPermissionMode protocol.PermissionMode
+}
