@@ -1,0 +1,124 @@
+// Package eventlog holds the events of every session, in seq order, and is
+// honest about what it no longer holds.
+//
+// It decides whether an append is next in line, what is kept within the budget,
+// and what a read from a cursor gives. It refuses to know connections, heads
+// (what is visible is the gateway's decision) and what events mean: a record is
+// bytes with a seq.
+//
+// Logs are safe for concurrent use. One owner appends to a session; any number
+// of readers read it meanwhile.
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Log is a store of session logs. Every engine passes eventlogtest.Run.
+type Log interface {
+	// Open gives what the log knows of a session; the zero Info of one that it
+	// has never seen. ErrPruned where its events are gone: Info then still
+	// holds the next seq, so that no number is used twice.
+	Open(session string) (Info, error)
+	// Append stores a batch, all or nothing, before it returns. A first seq that
+	// is not the next one is refused with a *SeqError; nothing is stored then.
+	Append(session string, b Batch) error
+	// Read gives records with seq > after, in order, oldest first, up to about
+	// maxBytes of lines (at least one record, where there is one). A cursor
+	// below what is held is ErrGone: never a silent jump.
+	Read(session string, after int64, maxBytes int) ([]Record, error)
+	// Range gives the lowest and the highest seq held; ok is false where the
+	// session holds none.
+	Range(session string) (first, last int64, ok bool)
+	// Close lets the store go. No call may follow.
+	Close() error
+}
+
+// Record is one event as the log holds it. Records and their bytes are never
+// changed once appended: readers share them.
+type Record struct {
+	// Seq is the event's place.
+	Seq int64
+	// Line is the whole notification as it goes to a connection, newline
+	// included.
+	Line []byte
+	// EventAt is where in Line the event object begins; it ends three bytes
+	// before Line does ("}}\n").
+	EventAt int
+	// Base is Line as a connection without openHarnesses is sent it; nil where
+	// it is the same.
+	Base []byte
+	// Durable is false for deltas, which a snapshot restates.
+	Durable bool
+	// Turn is a mark that rises by one with each turn: pruning goes by whole
+	// turns.
+	Turn int64
+}
+
+// Envelope is the record's envelope object, a part of Line.
+func (r Record) Envelope() []byte { return envelope(r.Line) }
+
+// BaseEnvelope is the envelope as a base connection is sent it.
+func (r Record) BaseEnvelope() []byte {
+	if r.Base == nil {
+		return r.Envelope()
+	}
+	return envelope(r.Base)
+}
+
+// Prefix is what stands before the envelope in every Line.
+const Prefix = `{"jsonrpc":"2.0","method":"event","params":`
+
+// suffix is what stands behind it.
+const suffix = "}\n"
+
+func envelope(line []byte) []byte { return line[len(Prefix) : len(line)-len(suffix)] }
+
+// Batch is one step's records: all of it is stored, or nothing.
+type Batch struct {
+	// Admission is the turn admitted by the step; nil where none was.
+	Admission *Admission
+	// Records are contiguous from the session's next seq.
+	Records []Record
+	// Running is the Turn mark of the turn that runs after this batch; pruning
+	// spares it. 0: none runs.
+	Running int64
+}
+
+// Admission is what makes a turn idempotent.
+type Admission struct {
+	// TurnID is the turn.
+	TurnID string
+	// Hash is the keyed hash of its content.
+	Hash [32]byte
+}
+
+// Info is what a log knows of a session.
+type Info struct {
+	// NextSeq is the seq of the next event; 1 for a session never seen.
+	NextSeq int64
+	// Admissions are all that the log holds for the session.
+	Admissions []Admission
+}
+
+// ErrGone is returned for a read whose cursor lies below what is still held.
+var ErrGone = errors.New("events after the cursor are no longer held")
+
+// ErrPruned is returned for a session whose events are all gone.
+var ErrPruned = errors.New("session was pruned")
+
+// SeqError refuses an append that is not next in line: its owner is stale.
+type SeqError struct {
+	// Session is the session.
+	Session string
+	// Want is the next seq.
+	Want int64
+	// Got is the first seq of the refused batch.
+	Got int64
+}
+
+// Error names session and both numbers.
+func (e *SeqError) Error() string {
+	return fmt.Sprintf("append to session %s at seq %d, next is %d", e.Session, e.Got, e.Want)
+}

@@ -1,0 +1,251 @@
+// Package eventlogtest is the one test run that every engine of eventlog.Log
+// passes. It decides what a log must promise; it refuses to know how an engine
+// keeps it. Its tests run in parallel on logs of their own.
+package eventlogtest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"agent-server/eventlog"
+)
+
+// Open makes an empty log for one test, closed by the test's cleanup. maxBytes
+// bounds what one session may hold; 0: the engine's default.
+type Open func(t *testing.T, maxBytes int64) eventlog.Log
+
+// Run runs every test of the contract against logs made by open.
+func Run(t *testing.T, open Open) {
+	for name, test := range map[string]func(*testing.T, Open){
+		"order and contiguity":          order,
+		"refuses a stale owner":         stale,
+		"a refused batch stores naught": atomic,
+		"cursor posts":                  cursors,
+		"byte budget of a read":         budget,
+		"unseen session":                unseen,
+		"admissions":                    admissions,
+		"pruning spares the running":    pruning,
+		"honest about what is gone":     gone,
+		"sessions are independent":      independent,
+		"concurrent append and read":    concurrent,
+	} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, open) })
+	}
+}
+
+// Record makes a record of about size bytes that tells its seq.
+func Record(session string, seq, turn int64, size int) eventlog.Record {
+	head := fmt.Sprintf(`%s{"sessionId":%q,"seq":%d,"event":`, eventlog.Prefix, session, seq)
+	body := fmt.Sprintf(`{"type":"x","n":%d,"pad":"%0*d"}`, seq, size, 0)
+	return eventlog.Record{Seq: seq, Line: []byte(head + body + "}}\n"), EventAt: len(head), Durable: true, Turn: turn}
+}
+
+func fill(t *testing.T, l eventlog.Log, session string, from, to, turn int64, size int) {
+	t.Helper()
+	for seq := from; seq <= to; seq++ {
+		b := eventlog.Batch{Records: []eventlog.Record{Record(session, seq, turn, size)}, Running: turn}
+		if err := l.Append(session, b); err != nil {
+			t.Fatalf("append seq %d: %v", seq, err)
+		}
+	}
+}
+
+func seqs(t *testing.T, l eventlog.Log, session string, after int64) []int64 {
+	t.Helper()
+	var out []int64
+	for {
+		rs, err := l.Read(session, after, 1<<10)
+		if err != nil {
+			t.Fatalf("read after %d: %v", after, err)
+		}
+		if len(rs) == 0 {
+			return out
+		}
+		for _, r := range rs {
+			out = append(out, r.Seq)
+		}
+		after = rs[len(rs)-1].Seq
+	}
+}
+
+func order(t *testing.T, open Open) {
+	l := open(t, 0)
+	fill(t, l, "s", 1, 50, 1, 40)
+	got := seqs(t, l, "s", 0)
+	if len(got) != 50 {
+		t.Fatalf("read %d records, want 50", len(got))
+	}
+	for i, seq := range got {
+		if seq != int64(i+1) {
+			t.Fatalf("place %d holds seq %d", i, seq)
+		}
+	}
+	rs, _ := l.Read("s", 6, 1)
+	want := fmt.Sprintf(`{"sessionId":"s","seq":7,"event":{"type":"x","n":7,"pad":"%040d"}}`, 0)
+	if string(rs[0].Envelope()) != want {
+		t.Fatalf("envelope %s, want %s", rs[0].Envelope(), want)
+	}
+	if string(rs[0].BaseEnvelope()) != want {
+		t.Fatalf("base envelope %s, want %s", rs[0].BaseEnvelope(), want)
+	}
+	if string(rs[0].Line[rs[0].EventAt:len(rs[0].Line)-3]) != fmt.Sprintf(`{"type":"x","n":7,"pad":"%040d"}`, 0) {
+		t.Fatal("EventAt does not point at the event")
+	}
+}
+
+func stale(t *testing.T, open Open) {
+	l := open(t, 0)
+	fill(t, l, "s", 1, 3, 1, 10)
+	for _, seq := range []int64{1, 3, 5, 0, -1} {
+		err := l.Append("s", eventlog.Batch{Records: []eventlog.Record{Record("s", seq, 1, 10)}})
+		var se *eventlog.SeqError
+		if !errors.As(err, &se) {
+			t.Fatalf("append at %d: %v, want a SeqError", seq, err)
+		}
+		if se.Want != 4 || se.Got != seq || se.Session != "s" {
+			t.Fatalf("SeqError %+v", se)
+		}
+	}
+}
+
+func atomic(t *testing.T, open Open) {
+	l := open(t, 0)
+	fill(t, l, "s", 1, 2, 1, 10)
+	bad := eventlog.Batch{Admission: &eventlog.Admission{TurnID: "t"},
+		Records: []eventlog.Record{Record("s", 3, 1, 10), Record("s", 5, 1, 10)}}
+	if l.Append("s", bad) == nil {
+		t.Fatal("a batch with a hole was taken")
+	}
+	if got := seqs(t, l, "s", 0); len(got) != 2 {
+		t.Fatalf("after a refused batch the log holds %v", got)
+	}
+	info, err := l.Open("s")
+	if err != nil || info.NextSeq != 3 || len(info.Admissions) != 0 {
+		t.Fatalf("after a refused batch: %+v, %v", info, err)
+	}
+}
+
+func cursors(t *testing.T, open Open) {
+	l := open(t, 0)
+	fill(t, l, "s", 1, 5, 1, 10)
+	for after, want := range map[int64]int{0: 5, 1: 4, 4: 1, 5: 0, 6: 0, 99: 0} {
+		if got := seqs(t, l, "s", after); len(got) != want {
+			t.Errorf("after %d: %v, want %d records", after, got, want)
+		}
+	}
+	first, last, ok := l.Range("s")
+	if first != 1 || last != 5 || !ok {
+		t.Errorf("range %d..%d %v", first, last, ok)
+	}
+}
+
+func budget(t *testing.T, open Open) {
+	l := open(t, 0)
+	fill(t, l, "s", 1, 10, 1, 1000)
+	if rs, _ := l.Read("s", 0, 1); len(rs) != 1 {
+		t.Errorf("a budget of 1 gives %d records, want 1", len(rs))
+	}
+	if rs, _ := l.Read("s", 0, 3500); len(rs) != 3 {
+		t.Errorf("a budget of 3500 gives %d records of about 1.1 kB, want 3", len(rs))
+	}
+}
+
+func unseen(t *testing.T, open Open) {
+	l := open(t, 0)
+	info, err := l.Open("s")
+	if err != nil || info.NextSeq != 1 || info.Admissions != nil {
+		t.Errorf("open: %+v, %v", info, err)
+	}
+	if rs, err := l.Read("s", 0, 10); len(rs) != 0 || err != nil {
+		t.Errorf("read: %v, %v", rs, err)
+	}
+	if _, _, ok := l.Range("s"); ok {
+		t.Error("range of an unseen session is ok")
+	}
+}
+
+func admissions(t *testing.T, open Open) {
+	l := open(t, 0)
+	for i, id := range []string{"a", "b"} {
+		a := &eventlog.Admission{TurnID: id, Hash: [32]byte{byte(i)}}
+		if err := l.Append("s", eventlog.Batch{Admission: a, Records: []eventlog.Record{Record("s", int64(i+1), int64(i+1), 1)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := l.Open("s")
+	if err != nil || len(info.Admissions) != 2 || info.Admissions[1].TurnID != "b" || info.Admissions[1].Hash[0] != 1 {
+		t.Fatalf("%+v, %v", info, err)
+	}
+}
+
+func pruning(t *testing.T, open Open) {
+	l := open(t, 20_000)
+	fill(t, l, "s", 1, 10, 1, 900)
+	fill(t, l, "s", 11, 15, 2, 900)
+	fill(t, l, "s", 16, 60, 3, 900)
+	first, last, ok := l.Range("s")
+	if first != 16 || last != 60 || !ok {
+		t.Fatalf("range %d..%d %v, want the running turn whole and nothing else", first, last, ok)
+	}
+	fill(t, l, "s", 61, 61, 4, 10)
+	if first, _, _ := l.Range("s"); first != 61 {
+		t.Fatalf("first %d, want the ended turn pruned by the next", first)
+	}
+}
+
+func gone(t *testing.T, open Open) {
+	l := open(t, 5_000)
+	for turn := int64(1); turn <= 10; turn++ {
+		fill(t, l, "s", turn, turn, turn, 900)
+	}
+	first, _, _ := l.Range("s")
+	if first <= 1 {
+		t.Fatal("nothing was pruned")
+	}
+	if _, err := l.Read("s", first-2, 10); !errors.Is(err, eventlog.ErrGone) {
+		t.Errorf("one before the first retained: %v, want ErrGone", err)
+	}
+	if rs, err := l.Read("s", first-1, 10); err != nil || rs[0].Seq != first {
+		t.Errorf("the first retained: %v, %v", rs, err)
+	}
+	if info, _ := l.Open("s"); info.NextSeq != 11 {
+		t.Errorf("next seq %d after pruning, want 11", info.NextSeq)
+	}
+}
+
+func independent(t *testing.T, open Open) {
+	l := open(t, 0)
+	fill(t, l, "a", 1, 3, 1, 10)
+	fill(t, l, "b", 1, 2, 1, 10)
+	if a, b := len(seqs(t, l, "a", 0)), len(seqs(t, l, "b", 0)); a != 3 || b != 2 {
+		t.Fatalf("a holds %d, b holds %d", a, b)
+	}
+}
+
+func concurrent(t *testing.T, open Open) {
+	const n = 2000
+	l := open(t, 0)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for after := int64(0); after < n; {
+				rs, err := l.Read("s", after, 1<<12)
+				if err != nil {
+					t.Errorf("read after %d: %v", after, err)
+					return
+				}
+				for _, r := range rs {
+					if r.Seq != after+1 {
+						t.Errorf("after %d came %d", after, r.Seq)
+						return
+					}
+					after = r.Seq
+				}
+			}
+		})
+	}
+	fill(t, l, "s", 1, n, 1, 40)
+	wg.Wait()
+}
