@@ -1,0 +1,296 @@
+package protocol
+
+import "bytes"
+
+// DecodeEvent reads one event. A known type with a body that does not fit is a
+// *MalformedError; an unknown type is an *UnknownEvent, kept byte for byte. The
+// event shares no memory with raw.
+func DecodeEvent(raw []byte) (Event, error) {
+	return decodeEvent(raw, &reading{what: "event"})
+}
+
+// DecodeEventBase reads one event as strictly as a base client does, which knows
+// four harness ids.
+func DecodeEventBase(raw []byte) (Event, error) {
+	return decodeEvent(raw, &reading{what: "event", harness: HarnessID.Base})
+}
+
+func decodeEvent(raw []byte, r *reading) (Event, error) {
+	ev := anEvent(r, r.begin(raw))
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return ev, nil
+}
+
+// DecodeEnvelope reads one envelope with its event.
+func DecodeEnvelope(raw []byte) (Envelope, error) {
+	r := &reading{what: "envelope"}
+	env := anEnvelope(r, r.begin(raw))
+	if err := r.err(); err != nil {
+		return Envelope{}, err
+	}
+	return env, nil
+}
+
+func anEnvelope(r *reading, raw []byte) Envelope {
+	o, ok := r.open(raw)
+	if !ok {
+		return Envelope{}
+	}
+	return Envelope{
+		SessionID: need(&o, "sessionId", aString),
+		Seq:       need(&o, "seq", aPositive),
+		PrevSeq:   maybe(&o, "prevSeq", aNatural),
+		Event:     need(&o, "event", anEvent),
+	}
+}
+
+// anEvent reads an event of any type.
+func anEvent(r *reading, raw []byte) Event {
+	o, ok := r.open(raw)
+	if !ok {
+		return nil
+	}
+	kind := need(&o, "type", aFilled[EventType])
+	if kind == "" {
+		return nil
+	}
+	if ev := knownEvent(&o, kind); ev != nil {
+		return ev
+	}
+	return unknownEvent(&o, kind, raw)
+}
+
+// knownEvent is the registry: one line a type. nil for a type not listed.
+func knownEvent(o *object, kind EventType) Event {
+	switch kind {
+	case TypeMessagePartDelta:
+		return readMessagePartDelta(o)
+	case TypeMessagePart:
+		return readMessagePart(o)
+	case TypeSessionCreated:
+		return readSessionCreated(o)
+	case TypeSessionEnded:
+		return readSessionEnded(o)
+	case TypeSessionUsage:
+		return readSessionUsage(o)
+	case TypeSessionCompaction:
+		return readSessionCompaction(o)
+	case TypeTurnStarted:
+		return readTurnStarted(o)
+	case TypeTurnEnded:
+		return readTurnEnded(o)
+	case TypeMessageStarted:
+		return readMessageStarted(o)
+	case TypeMessageEnded:
+		return readMessageEnded(o)
+	case TypePermissionRequested:
+		return readPermissionRequested(o)
+	case TypePermissionResolved:
+		return readPermissionResolved(o)
+	case TypeError:
+		return readErrorEvent(o)
+	case TypeRaw:
+		return readRaw(o)
+	}
+	return nil
+}
+
+// unknownEvent keeps an event whole; its sessionId is looked at only where it is
+// a string.
+func unknownEvent(o *object, kind EventType, raw []byte) Event {
+	ev := &UnknownEvent{Kind: kind, Raw: bytes.Clone(raw)}
+	if id := o.find("sessionId"); id != nil && id[0] == '"' {
+		ev.SessionID = new(Unquote(id))
+	}
+	return ev
+}
+
+func readSessionCreated(o *object) Event {
+	return &SessionCreated{
+		SessionID:       need(o, "sessionId", aString),
+		NativeSessionID: need(o, "nativeSessionId", aString),
+		Harness:         need(o, "harness", aHarness),
+		Model:           maybe(o, "model", aString),
+		Resumed:         maybe(o, "resumed", aBool),
+		Timestamp:       need(o, "timestamp", aTimestamp),
+		Meta:            o.meta(),
+	}
+}
+
+func readSessionEnded(o *object) Event {
+	return &SessionEnded{
+		SessionID: need(o, "sessionId", aString),
+		Reason:    need(o, "reason", aWord[string]),
+		Timestamp: need(o, "timestamp", aTimestamp),
+		Meta:      o.meta(),
+	}
+}
+
+func readSessionUsage(o *object) Event {
+	return &SessionUsage{
+		SessionID: need(o, "sessionId", aString),
+		TurnID:    need(o, "turnId", aString),
+		Used:      need(o, "used", aNumber),
+		Size:      maybe(o, "size", aNumber),
+		Cost:      maybe(o, "cost", aNumber),
+		Timestamp: need(o, "timestamp", aTimestamp),
+		Meta:      o.meta(),
+	}
+}
+
+func readSessionCompaction(o *object) Event {
+	return &SessionCompaction{
+		SessionID:    need(o, "sessionId", aString),
+		TurnID:       need(o, "turnId", aString),
+		CompactionID: need(o, "compactionId", aString),
+		Status:       need(o, "status", aWord[string]),
+		Trigger:      maybe(o, "trigger", aWord[string]),
+		PreTokens:    maybe(o, "preTokens", aNumber),
+		PostTokens:   maybe(o, "postTokens", aNumber),
+		Summary:      maybe(o, "summary", aString),
+		AbstractsIDs: orZero(o, "abstractsIds", someStrings),
+		Timestamp:    need(o, "timestamp", aTimestamp),
+		Meta:         o.meta(),
+	}
+}
+
+func readTurnStarted(o *object) Event {
+	return &TurnStarted{
+		SessionID: need(o, "sessionId", aString),
+		TurnID:    need(o, "turnId", aString),
+		Timestamp: need(o, "timestamp", aTimestamp),
+		Meta:      o.meta(),
+	}
+}
+
+func readTurnEnded(o *object) Event {
+	return &TurnEnded{
+		SessionID:    need(o, "sessionId", aString),
+		TurnID:       need(o, "turnId", aString),
+		StopReason:   need(o, "stopReason", aWord[StopReason]),
+		FinishReason: maybe(o, "finishReason", aString),
+		Tokens:       orZero(o, "tokens", aTokenUsage),
+		Cost:         maybe(o, "cost", aNumber),
+		Error:        orZero(o, "error", aTurnError),
+		Timestamp:    need(o, "timestamp", aTimestamp),
+		Meta:         o.meta(),
+	}
+}
+
+// aTokenUsage reads what a turn cost; a count left out is 0.
+func aTokenUsage(r *reading, raw []byte) *TokenUsage {
+	o, ok := r.open(raw)
+	if !ok {
+		return nil
+	}
+	return &TokenUsage{
+		Input:     orZero(&o, "input", aNumber),
+		Output:    orZero(&o, "output", aNumber),
+		Reasoning: maybe(&o, "reasoning", aNumber),
+		Cache:     orZero(&o, "cache", aCacheUsage),
+	}
+}
+
+func aCacheUsage(r *reading, raw []byte) *CacheUsage {
+	o, ok := r.open(raw)
+	if !ok {
+		return nil
+	}
+	return &CacheUsage{
+		Read:             orZero(&o, "read", aNumber),
+		Write:            orZero(&o, "write", aNumber),
+		WriteEphemeral5m: maybe(&o, "writeEphemeral5m", aNumber),
+		WriteEphemeral1h: maybe(&o, "writeEphemeral1h", aNumber),
+	}
+}
+
+func aTurnError(r *reading, raw []byte) *TurnError {
+	o, ok := r.open(raw)
+	if !ok {
+		return nil
+	}
+	return &TurnError{
+		Category: need(&o, "category", aWord[ErrorCategory]),
+		Message:  need(&o, "message", aString),
+	}
+}
+
+var aRole = oneOf(RoleUser, RoleAssistant)
+
+func readMessageStarted(o *object) Event {
+	return &MessageStarted{
+		SessionID:        need(o, "sessionId", aString),
+		TurnID:           need(o, "turnId", aString),
+		MessageID:        need(o, "messageId", aString),
+		OutputIndex:      need(o, "outputIndex", aNumber),
+		Role:             need(o, "role", aRole),
+		ParentToolCallID: maybe(o, "parentToolCallId", aString),
+		Model:            maybe(o, "model", aString),
+		Timestamp:        need(o, "timestamp", aTimestamp),
+		Meta:             o.meta(),
+	}
+}
+
+func readMessagePart(o *object) Event {
+	return &MessagePart{
+		SessionID:   need(o, "sessionId", aString),
+		TurnID:      need(o, "turnId", aString),
+		MessageID:   need(o, "messageId", aString),
+		OutputIndex: need(o, "outputIndex", aNumber),
+		PartIndex:   need(o, "partIndex", aNumber),
+		Part:        need(o, "part", aPart),
+		Timestamp:   need(o, "timestamp", aTimestamp),
+		Meta:        o.meta(),
+	}
+}
+
+func readMessagePartDelta(o *object) Event {
+	return &MessagePartDelta{
+		SessionID:   need(o, "sessionId", aString),
+		TurnID:      need(o, "turnId", aString),
+		MessageID:   need(o, "messageId", aString),
+		OutputIndex: need(o, "outputIndex", aNumber),
+		PartIndex:   need(o, "partIndex", aNumber),
+		PartID:      need(o, "partId", aString),
+		Delta:       need(o, "delta", aDelta),
+		Timestamp:   need(o, "timestamp", aTimestamp),
+		Meta:        o.meta(),
+	}
+}
+
+func readMessageEnded(o *object) Event {
+	return &MessageEnded{
+		SessionID: need(o, "sessionId", aString),
+		TurnID:    need(o, "turnId", aString),
+		MessageID: need(o, "messageId", aString),
+		Timestamp: need(o, "timestamp", aTimestamp),
+		Meta:      o.meta(),
+	}
+}
+
+// readErrorEvent drops the base's stack, but a stack must be a string.
+func readErrorEvent(o *object) Event {
+	orZero(o, "stack", aString)
+	return &ErrorEvent{
+		SessionID:   maybe(o, "sessionId", aString),
+		TurnID:      maybe(o, "turnId", aString),
+		Category:    need(o, "category", aWord[ErrorCategory]),
+		Message:     need(o, "message", aString),
+		Recoverable: need(o, "recoverable", aBool),
+		Timestamp:   need(o, "timestamp", aTimestamp),
+		Meta:        o.meta(),
+	}
+}
+
+func readRaw(o *object) Event {
+	return &Raw{
+		SessionID: need(o, "sessionId", aString),
+		TurnID:    need(o, "turnId", aString),
+		Harness:   need(o, "harness", aHarness),
+		Data:      need(o, "data", aFreeValue),
+		Timestamp: need(o, "timestamp", aTimestamp),
+		Meta:      o.meta(),
+	}
+}

@@ -1,0 +1,161 @@
+package protocol
+
+import "bytes"
+
+// DecodePart reads one part. A known type with a body that does not fit is a
+// *MalformedError; an unknown type is an *UnknownPart, kept byte for byte. The
+// part shares no memory with raw.
+func DecodePart(raw []byte) (Part, error) {
+	r := &reading{what: "part"}
+	p := aPart(r, r.begin(raw))
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// aPart reads a part of any type.
+func aPart(r *reading, raw []byte) Part {
+	o, ok := r.open(raw)
+	if !ok {
+		return nil
+	}
+	kind := need(&o, "type", aFilled[PartType])
+	if kind == "" {
+		return nil
+	}
+	if p := knownPart(&o, kind); p != nil {
+		return p
+	}
+	return unknownPart(&o, kind, raw)
+}
+
+// knownPart is the registry: one line a type. nil for a type not listed.
+func knownPart(o *object, kind PartType) Part {
+	switch kind {
+	case PartText:
+		return readTextPart(o)
+	case PartReasoning:
+		return readReasoningPart(o)
+	case PartTool:
+		return readToolPart(o)
+	case PartImage:
+		return readImagePart(o)
+	case PartFile:
+		return readFilePart(o)
+	}
+	return nil
+}
+
+// readHead reads what every part has.
+func readHead(o *object) PartHead {
+	return PartHead{
+		ID:               need(o, "id", aString),
+		SessionID:        need(o, "sessionId", aString),
+		MessageID:        need(o, "messageId", aString),
+		ParentToolCallID: maybe(o, "parentToolCallId", aString),
+		Meta:             o.meta(),
+	}
+}
+
+// unknownPart keeps a part whole. Its ids must be there, since the fold needs
+// them; of the optional members those are taken that have the right kind.
+func unknownPart(o *object, kind PartType, raw []byte) Part {
+	p := &UnknownPart{Kind: kind, Raw: bytes.Clone(raw)}
+	p.ID = need(o, "id", aString)
+	p.SessionID = need(o, "sessionId", aString)
+	p.MessageID = need(o, "messageId", aString)
+	if parent := o.find("parentToolCallId"); parent != nil && parent[0] == '"' {
+		p.ParentToolCallID = new(Unquote(parent))
+	}
+	if meta := o.find("_meta"); meta != nil && meta[0] == '{' {
+		p.Meta = bytes.Clone(meta)
+	}
+	return p
+}
+
+var aTextState = oneOf(StateStreaming, StateDone)
+
+func readTextPart(o *object) Part {
+	return &TextPart{
+		PartHead: readHead(o),
+		Text:     need(o, "text", aString),
+		State:    orZero(o, "state", aTextState),
+	}
+}
+
+func readReasoningPart(o *object) Part {
+	return &ReasoningPart{
+		PartHead:         readHead(o),
+		Text:             need(o, "text", aString),
+		State:            orZero(o, "state", aTextState),
+		Time:             orZero(o, "time", anOpenSpan),
+		ProviderMetadata: orZero(o, "providerMetadata", aFreeObject),
+	}
+}
+
+func anOpenSpan(r *reading, raw []byte) *OpenSpan {
+	o, ok := r.open(raw)
+	if !ok {
+		return nil
+	}
+	return &OpenSpan{Start: need(&o, "start", anInteger), End: maybe(&o, "end", anInteger)}
+}
+
+func readImagePart(o *object) Part {
+	o.exactlyOne("data", "url")
+	return &ImagePart{
+		PartHead: readHead(o),
+		Data:     maybe(o, "data", aString),
+		URL:      maybe(o, "url", aString),
+		MimeType: need(o, "mimeType", aString),
+	}
+}
+
+func readFilePart(o *object) Part {
+	o.exactlyOne("data", "url")
+	return &FilePart{
+		PartHead: readHead(o),
+		Data:     maybe(o, "data", aString),
+		URL:      maybe(o, "url", aString),
+		MimeType: need(o, "mimeType", aString),
+		Filename: maybe(o, "filename", aString),
+	}
+}
+
+// DeltaType is closed: what kind of part grows.
+type DeltaType string
+
+// The types of a delta.
+const (
+	DeltaText      DeltaType = "text"
+	DeltaReasoning DeltaType = "reasoning"
+	DeltaToolInput DeltaType = "tool_input"
+)
+
+var aDeltaType = oneOf(DeltaText, DeltaReasoning, DeltaToolInput)
+
+// aDelta reads what a part has grown by.
+func aDelta(r *reading, raw []byte) Delta {
+	o, ok := r.open(raw)
+	if !ok {
+		return nil
+	}
+	switch need(&o, "type", aDeltaType) {
+	case DeltaText:
+		return &TextDelta{Text: need(&o, "text", aString)}
+	case DeltaReasoning:
+		return &ReasoningDelta{Text: need(&o, "text", aString)}
+	case DeltaToolInput:
+		return readToolInputDelta(&o)
+	}
+	return nil
+}
+
+func readToolInputDelta(o *object) Delta {
+	return &ToolInputDelta{
+		ToolCallID: need(o, "toolCallId", aString),
+		ToolName:   need(o, "toolName", aString),
+		Input:      need(o, "input", aString),
+	}
+}

@@ -1,0 +1,71 @@
+package protocol
+
+func readPermissionRequested(o *object) Event {
+	return &PermissionRequested{
+		SessionID: need(o, "sessionId", aString),
+		TurnID:    need(o, "turnId", aString),
+		RequestID: need(o, "requestId", aString),
+		Title:     need(o, "title", aString),
+		ToolCall:  orZero(o, "toolCall", aPermissionToolCall),
+		Options:   need(o, "options", someOptions),
+		Timestamp: need(o, "timestamp", aTimestamp),
+		Meta:      o.meta(),
+	}
+}
+
+func aPermissionToolCall(r *reading, raw []byte) *PermissionToolCall {
+	o, ok := r.open(raw)
+	if !ok {
+		return nil
+	}
+	return &PermissionToolCall{
+		ToolCallID: maybe(&o, "toolCallId", aString),
+		ToolName:   need(&o, "toolName", aString),
+		Kind:       maybe(&o, "kind", aWord[ToolKind]),
+		Title:      maybe(&o, "title", aString),
+		Locations:  orZero(&o, "locations", someLocations),
+		RawInput:   orZero(&o, "rawInput", aFreeObject),
+	}
+}
+
+var someOptions = listOf(anOption)
+
+func anOption(r *reading, raw []byte) PermissionOption {
+	o, ok := r.open(raw)
+	if !ok {
+		return PermissionOption{}
+	}
+	return PermissionOption{
+		OptionID: need(&o, "optionId", aString),
+		Name:     need(&o, "name", aString),
+		Kind:     need(&o, "kind", aWord[PermissionKind]),
+	}
+}
+
+func readPermissionResolved(o *object) Event {
+	return &PermissionResolved{
+		SessionID: need(o, "sessionId", aString),
+		TurnID:    need(o, "turnId", aString),
+		RequestID: need(o, "requestId", aString),
+		Outcome:   need(o, "outcome", anOutcome),
+		Timestamp: need(o, "timestamp", aTimestamp),
+		Meta:      o.meta(),
+	}
+}
+
+var anOutcomeKind = oneOf(OutcomeSelected, OutcomeCancelled)
+
+// anOutcome reads how a request was answered. A cancelled one has no other
+// members: they are unknown there, and ignored.
+func anOutcome(r *reading, raw []byte) PermissionOutcome {
+	o, ok := r.open(raw)
+	if !ok {
+		return PermissionOutcome{}
+	}
+	out := PermissionOutcome{Outcome: need(&o, "outcome", anOutcomeKind)}
+	if out.Outcome == OutcomeSelected {
+		out.OptionID = need(&o, "optionId", aString)
+		out.UpdatedInput = orZero(&o, "updatedInput", aFreeObject)
+	}
+	return out
+}

@@ -1,0 +1,217 @@
+package protocol
+
+import (
+	"strconv"
+	"strings"
+)
+
+// MalformedError is returned when a value of the wire is not what it claims to
+// be. It lists every fault, not the first alone.
+type MalformedError struct {
+	// What names the value: "envelope", "turn.ended event", "tool part".
+	What string
+	// Faults are in the order in which the members are listed; never empty.
+	Faults []Fault
+}
+
+// Error names every path and why.
+func (e *MalformedError) Error() string {
+	return "malformed " + e.What + ": " + wordFaults(e.Faults)
+}
+
+// InputError is returned when a value is no agent input.
+type InputError struct {
+	// Faults are in the order of the items; never empty.
+	Faults []Fault
+}
+
+// Error names every path and why; the root has no path.
+func (e *InputError) Error() string {
+	return "invalid agent input: " + wordFaults(e.Faults)
+}
+
+// wordFaults joins faults as "path: why; path: why".
+func wordFaults(faults []Fault) string {
+	words := make([]string, len(faults))
+	for i, f := range faults {
+		words[i] = f.Message
+		if f.Path != "" {
+			words[i] = f.Path + ": " + f.Message
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
+// reading is one value being decoded: what is wrong so far, and which harness
+// ids pass. Readers go on after a fault, so that all are reported at once.
+type reading struct {
+	faults []Fault
+	// harness says whether an id is known; nil: any that is not blank.
+	harness func(HarnessID) bool
+	// what names the value in a MalformedError.
+	what string
+}
+
+// begin checks that raw is JSON and gives it without the space around it; nil
+// if it is not.
+func (r *reading) begin(raw []byte) []byte {
+	if !valid(raw) {
+		r.fault("must be valid JSON")
+		return nil
+	}
+	return trim(raw)
+}
+
+// fault notes what is wrong with the value being read, whose path is put before
+// it on the way out.
+func (r *reading) fault(why string) { r.faultAt("", why) }
+
+func (r *reading) faultAt(name, why string) {
+	r.faults = append(r.faults, Fault{Path: name, Message: why})
+}
+
+// within puts name before the paths of the faults from mark on.
+func (r *reading) within(mark int, name string) {
+	for i := mark; i < len(r.faults); i++ {
+		f := &r.faults[i]
+		if f.Path == "" {
+			f.Path = name
+		} else {
+			f.Path = name + "." + f.Path
+		}
+	}
+}
+
+// err is the MalformedError, or nil.
+func (r *reading) err() error {
+	if len(r.faults) == 0 {
+		return nil
+	}
+	return &MalformedError{What: r.what, Faults: r.faults}
+}
+
+// reader decodes one valid value. What is wrong goes to the reading, paths
+// relative to the value; the result then is not used.
+type reader[T any] func(r *reading, raw []byte) T
+
+// at reads a value that stands under name.
+func at[T any](r *reading, name string, raw []byte, read reader[T]) T {
+	mark := len(r.faults)
+	v := read(r, raw)
+	if len(r.faults) > mark {
+		r.within(mark, name)
+	}
+	return v
+}
+
+// listOf reads an array of what read reads; never nil.
+func listOf[T any](read reader[T]) reader[[]T] {
+	return func(r *reading, raw []byte) []T {
+		if raw[0] != '[' {
+			r.wrong("an array", raw)
+			return nil
+		}
+		items := appendItems(nil, raw)
+		list := make([]T, len(items))
+		for i, item := range items {
+			mark := len(r.faults)
+			list[i] = read(r, item)
+			if len(r.faults) > mark {
+				r.within(mark, strconv.Itoa(i))
+			}
+		}
+		return list
+	}
+}
+
+// mapOf reads an object whose values read reads; never nil. Of members with the
+// same name the last one counts.
+func mapOf[T any](read reader[T]) reader[map[string]T] {
+	return func(r *reading, raw []byte) map[string]T {
+		o, ok := r.open(raw)
+		if !ok {
+			return nil
+		}
+		last := make(map[string]int, len(o.members))
+		for i, m := range o.members {
+			last[string(m.name)] = i
+		}
+		values := make(map[string]T, len(last))
+		for i, m := range o.members {
+			if name := string(m.name); last[name] == i {
+				values[name] = at(r, name, m.value, read)
+			}
+		}
+		return values
+	}
+}
+
+// object is a JSON object being read.
+type object struct {
+	r       *reading
+	members []member
+}
+
+// open lists an object's members; a fault and false if raw is none.
+func (r *reading) open(raw []byte) (object, bool) {
+	if len(raw) == 0 {
+		return object{}, false // begin has said why
+	}
+	if raw[0] != '{' {
+		r.wrong("an object", raw)
+		return object{}, false
+	}
+	return object{r: r, members: appendMembers(make([]member, 0, 12), raw)}, true
+}
+
+// find is a member's value, nil when absent. Of duplicates the last one counts,
+// as in every JavaScript parser.
+func (o *object) find(name string) []byte {
+	for i := len(o.members) - 1; i >= 0; i-- {
+		if string(o.members[i].name) == name {
+			return o.members[i].value
+		}
+	}
+	return nil
+}
+
+// need reads a required member.
+func need[T any](o *object, name string, read reader[T]) T {
+	raw := o.find(name)
+	if raw == nil {
+		o.r.faultAt(name, "is required")
+		var zero T
+		return zero
+	}
+	return at(o.r, name, raw, read)
+}
+
+// orZero reads an optional member whose zero value means absent.
+func orZero[T any](o *object, name string, read reader[T]) T {
+	raw := o.find(name)
+	if raw == nil {
+		var zero T
+		return zero
+	}
+	return at(o.r, name, raw, read)
+}
+
+// maybe reads an optional member; nil when absent.
+func maybe[T any](o *object, name string, read reader[T]) *T {
+	raw := o.find(name)
+	if raw == nil {
+		return nil
+	}
+	v := at(o.r, name, raw, read)
+	return &v
+}
+
+// exactlyOne checks that one of two members stands there.
+func (o *object) exactlyOne(a, b string) {
+	if (o.find(a) == nil) == (o.find(b) == nil) {
+		o.r.fault("must have exactly one of " + a + " and " + b)
+	}
+}
+
+// meta reads the optional extension object.
+func (o *object) meta() Object { return orZero(o, "_meta", aFreeObject) }
