@@ -1,0 +1,85 @@
+package demoagent
+
+import "context"
+
+// toolCall is a tool call as a tool_call, in a permission request, and, with
+// only what changed, as a tool_call_update.
+type toolCall struct {
+	Update    string        `json:"sessionUpdate,omitzero"` // absent in a permission request
+	ID        string        `json:"toolCallId"`
+	Title     string        `json:"title,omitzero"`
+	Name      string        `json:"name,omitzero"`
+	Kind      string        `json:"kind,omitzero"`   // read, edit or execute
+	Status    string        `json:"status,omitzero"` // pending, in_progress, completed or failed
+	Content   []toolContent `json:"content,omitzero"`
+	Locations []location    `json:"locations,omitzero"`
+	RawInput  any           `json:"rawInput,omitzero"`
+	RawOutput any           `json:"rawOutput,omitzero"`
+}
+
+// toolContent is text, or a diff.
+type toolContent struct {
+	Type    string     `json:"type"` // content or diff
+	Content *textBlock `json:"content,omitzero"`
+	Path    string     `json:"path,omitzero"`
+	OldText *string    `json:"oldText,omitzero"`
+	NewText *string    `json:"newText,omitzero"`
+}
+
+// location is a file that a tool works on.
+type location struct {
+	Path string `json:"path"` // absolute
+}
+
+// openTool announces a tool and makes it the open one. Text after it begins a
+// new message, as with a model, which is called again after each tool.
+func (t *turn) openTool(ctx context.Context, call toolCall) error {
+	if ctx.Err() != nil {
+		return errCancelled
+	}
+	call.Update, call.Status = "tool_call", "pending"
+	call.ID = t.session.ids.next("call")
+	t.tool = &call
+	t.message = openMessage{}
+	t.send(call)
+	return nil
+}
+
+// runTool tells that the open tool is at work.
+func (t *turn) runTool(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return errCancelled
+	}
+	t.send(toolCall{Update: "tool_call_update", ID: t.tool.ID, Status: "in_progress"})
+	return nil
+}
+
+// endTool gives the open tool its final status and its text. An update replaces
+// the whole content, so that a diff has to be sent again beside the text.
+func (t *turn) endTool(status, text string, rawOutput any) {
+	block := newText(text)
+	content := append(t.tool.Content[:len(t.tool.Content):len(t.tool.Content)],
+		toolContent{Type: "content", Content: &block})
+	t.send(toolCall{
+		Update: "tool_call_update", ID: t.tool.ID, Status: status,
+		Content: content, RawOutput: rawOutput,
+	})
+	t.tool = nil
+}
+
+// completeTool ends the open tool well, unless the turn was cancelled meanwhile.
+func (t *turn) completeTool(ctx context.Context, text string) error {
+	if ctx.Err() != nil {
+		return errCancelled
+	}
+	t.endTool("completed", text, nil)
+	return nil
+}
+
+// abandonTool fails a tool that the script left open, which it does only when
+// it is cancelled; the protocol has no status for that.
+func (t *turn) abandonTool() {
+	if t.tool != nil {
+		t.endTool("failed", errCancelled.Error(), nil)
+	}
+}
