@@ -36,15 +36,16 @@ func appendCanonical(dst, raw []byte) []byte {
 }
 
 func appendCanonicalObject(dst, raw []byte) []byte {
-	members := appendMembers(nil, raw)
-	slices.SortStableFunc(members, func(a, b member) int { return compareUTF16(a.name, b.name) })
+	list := appendMembers(nil, raw)
+	slices.SortStableFunc(list, func(a, b member) int { return compareUTF16(a.name(raw), b.name(raw)) })
 	open := len(dst)
-	for i, m := range members {
-		if i+1 < len(members) && string(members[i+1].name) == string(m.name) {
+	for i, m := range list {
+		name := m.name(raw)
+		if i+1 < len(list) && string(list[i+1].name(raw)) == string(name) {
 			continue // a later one of that name counts
 		}
-		dst = appendText(append(dst, ','), "", string(m.name))
-		dst = appendCanonical(append(dst, ':'), m.value)
+		dst = appendText(append(dst, ','), "", string(name))
+		dst = appendCanonical(append(dst, ':'), m.value(raw))
 	}
 	if len(dst) == open {
 		return append(dst, "{}"...)

@@ -50,6 +50,9 @@ type reading struct {
 	harness func(HarnessID) bool
 	// what names the value in a MalformedError.
 	what string
+	// members are those of the objects open now, outermost first.
+	members []member
+	room    [24]member
 }
 
 // begin checks that raw is JSON and gives it without the space around it; nil
@@ -96,8 +99,9 @@ type reader[T any] func(r *reading, raw []byte) T
 
 // at reads a value that stands under name.
 func at[T any](r *reading, name string, raw []byte, read reader[T]) T {
-	mark := len(r.faults)
+	mark, open := len(r.faults), len(r.members)
 	v := read(r, raw)
+	r.members = r.members[:open]
 	if len(r.faults) > mark {
 		r.within(mark, name)
 	}
@@ -114,8 +118,9 @@ func listOf[T any](read reader[T]) reader[[]T] {
 		items := appendItems(nil, raw)
 		list := make([]T, len(items))
 		for i, item := range items {
-			mark := len(r.faults)
+			mark, open := len(r.faults), len(r.members)
 			list[i] = read(r, item)
+			r.members = r.members[:open]
 			if len(r.faults) > mark {
 				r.within(mark, strconv.Itoa(i))
 			}
@@ -132,24 +137,26 @@ func mapOf[T any](read reader[T]) reader[map[string]T] {
 		if !ok {
 			return nil
 		}
-		last := make(map[string]int, len(o.members))
-		for i, m := range o.members {
-			last[string(m.name)] = i
+		last := make(map[string]int, o.to-o.from)
+		for i := o.from; i < o.to; i++ {
+			last[string(r.members[i].name(raw))] = i
 		}
 		values := make(map[string]T, len(last))
-		for i, m := range o.members {
-			if name := string(m.name); last[name] == i {
-				values[name] = at(r, name, m.value, read)
+		for i := o.from; i < o.to; i++ {
+			m := r.members[i]
+			if name := string(m.name(raw)); last[name] == i {
+				values[name] = at(r, name, m.value(raw), read)
 			}
 		}
 		return values
 	}
 }
 
-// object is a JSON object being read.
+// object is a JSON object being read: r.members[from:to] are its members.
 type object struct {
-	r       *reading
-	members []member
+	r        *reading
+	raw      []byte
+	from, to int
 }
 
 // open lists an object's members; a fault and false if raw is none.
@@ -161,15 +168,21 @@ func (r *reading) open(raw []byte) (object, bool) {
 		r.wrong("an object", raw)
 		return object{}, false
 	}
-	return object{r: r, members: appendMembers(make([]member, 0, 12), raw)}, true
+	if r.members == nil {
+		r.members = r.room[:0]
+	}
+	from := len(r.members)
+	r.members = appendMembers(r.members, raw)
+	return object{r: r, raw: raw, from: from, to: len(r.members)}, true
 }
 
 // find is a member's value, nil when absent. Of duplicates the last one counts,
 // as in every JavaScript parser.
 func (o *object) find(name string) []byte {
-	for i := len(o.members) - 1; i >= 0; i-- {
-		if string(o.members[i].name) == name {
-			return o.members[i].value
+	members := o.r.members[o.from:o.to]
+	for i := len(members) - 1; i >= 0; i-- {
+		if members[i].is(o.raw, name) {
+			return members[i].value(o.raw)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"bytes"
+	"math"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,9 +14,10 @@ import (
 // opinion about what JSON is.
 
 // valid says whether raw is one JSON value as a base client's parser takes it:
-// duplicate names are allowed, bytes that are no UTF-8 stand for U+FFFD.
+// duplicate names are allowed, bytes that are no UTF-8 stand for U+FFFD. Places
+// are kept in 32 bits, so nothing longer is taken; no line comes near it.
 func valid(raw []byte) bool {
-	return jsontext.Value(raw).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return len(raw) <= math.MaxUint32 && jsontext.Value(raw).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // trim cuts the white space around a value.
@@ -88,22 +90,56 @@ func containerEnd(b []byte, i int) int {
 	}
 }
 
-// member is one member of an object, its name unquoted.
-type member struct{ name, value []byte }
+// member is one member of an object, as places in the object's bytes: no
+// pointers, so that a long list of them costs the garbage collector nothing.
+type member struct {
+	nameFrom, nameTo, from, to uint32
+	// odd is a name that does not stand for itself: escaped, or beyond ASCII.
+	odd bool
+}
+
+// name is the member's name, unquoted; one that is not odd shares raw.
+func (m member) name(raw []byte) []byte {
+	if m.odd {
+		return []byte(Unquote(raw[m.nameFrom:m.nameTo]))
+	}
+	return raw[m.nameFrom+1 : m.nameTo-1]
+}
+
+// value is the member's value.
+func (m member) value(raw []byte) []byte { return raw[m.from:m.to:m.to] }
+
+// is says whether the member has this name.
+func (m member) is(raw []byte, name string) bool {
+	if m.odd {
+		return string(m.name(raw)) == name
+	}
+	return string(raw[m.nameFrom+1:m.nameTo-1]) == name
+}
 
 // appendMembers appends the members of a valid object, in their order,
 // duplicates too.
 func appendMembers(dst []member, raw []byte) []member {
 	i := skipSpace(raw, 1)
 	for raw[i] != '}' {
-		end := stringEnd(raw, i)
-		name := memberName(raw[i:end])
-		i = skipSpace(raw, skipSpace(raw, end)+1) // over the colon
-		end = valueEnd(raw, i)
-		dst = append(dst, member{name: name, value: raw[i:end]})
-		i = skipComma(raw, end)
+		nameTo, odd := nameEnd(raw, i)
+		from := skipSpace(raw, skipSpace(raw, nameTo)+1) // over the colon
+		to := valueEnd(raw, from)
+		dst = append(dst, member{uint32(i), uint32(nameTo), uint32(from), uint32(to), odd})
+		i = skipComma(raw, to)
 	}
 	return dst
+}
+
+// nameEnd is stringEnd for names, which are short: byte by byte, up to the first
+// odd one.
+func nameEnd(b []byte, i int) (end int, odd bool) {
+	for end = i + 1; b[end] != '"'; end++ {
+		if b[end] == '\\' || b[end] >= utf8.RuneSelf {
+			return stringEnd(b, i), true
+		}
+	}
+	return end + 1, false
 }
 
 // appendItems appends the items of a valid array.
@@ -124,15 +160,6 @@ func skipComma(raw []byte, i int) int {
 		i = skipSpace(raw, i+1)
 	}
 	return i
-}
-
-// memberName unquotes a name; almost none is escaped, and those share raw.
-func memberName(raw []byte) []byte {
-	body := raw[1 : len(raw)-1]
-	if plain(body) {
-		return body
-	}
-	return []byte(Unquote(raw))
 }
 
 // plain says whether the inside of a string literal stands for itself.
