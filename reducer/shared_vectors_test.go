@@ -1,0 +1,144 @@
+package reducer
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"agent-server/protocol"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sharedVector is one stream of the published reference with what it made of it.
+type sharedVector struct {
+	Seed      int               `json:"seed"`
+	Events    []json.RawMessage `json:"events"`
+	State     json.RawMessage   `json:"state"`
+	Changes   []json.RawMessage `json:"changes"`
+	Selectors sharedSelectors   `json:"selectors"`
+}
+
+type sharedSelectors struct {
+	Groups []struct {
+		TurnID   string        `json:"turnId"`
+		Role     protocol.Role `json:"role"`
+		Entries  int           `json:"entries"`
+		IsLatest bool          `json:"isLatest"`
+	} `json:"groups"`
+	Activity  Activity `json:"activity"`
+	Pending   []string `json:"pending"`
+	Subagents [][2]any `json:"subagents"`
+}
+
+// sharedVectors reads the streams; the test is skipped where they are not.
+func sharedVectors(tb testing.TB) []sharedVector {
+	tb.Helper()
+	path := filepath.Join("..", "..", "shared", "vectors", "fold.jsonl.gz")
+	file, err := os.Open(path)
+	if err != nil {
+		tb.Skipf("the reference's streams are not here: %v", err)
+	}
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var vectors []sharedVector
+	lines := bufio.NewScanner(unzipped)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var v sharedVector
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			tb.Fatal(err)
+		}
+		vectors = append(vectors, v)
+	}
+	if err := lines.Err(); err != nil {
+		tb.Fatal(err)
+	}
+	return vectors
+}
+
+// canonical spells JSON in its one canonical way.
+func canonical(tb testing.TB, raw []byte) string {
+	tb.Helper()
+	c, err := protocol.Canonical(raw)
+	if err != nil {
+		tb.Fatalf("%v: %s", err, raw)
+	}
+	return string(c)
+}
+
+// decodeAll decodes wire events.
+func decodeAll(tb testing.TB, raws []json.RawMessage) []protocol.Event {
+	tb.Helper()
+	events := make([]protocol.Event, len(raws))
+	for i, raw := range raws {
+		ev, err := protocol.DecodeEvent(raw)
+		if err != nil {
+			tb.Fatalf("event %d: %v", i, err)
+		}
+		events[i] = ev
+	}
+	return events
+}
+
+// appendChanges spells changes as a JSON array.
+func appendChanges(changes []Change) []byte {
+	return appendSlice([]byte(`{`), "x", changes, func(dst []byte, c Change) []byte { return c.AppendJSON(dst) })[len(`{"x":`):]
+}
+
+// What the published reference makes of its streams, this fold makes too.
+func TestReferenceStreams(t *testing.T) {
+	t.Parallel()
+	vectors := sharedVectors(t)
+	if len(vectors) != 57 {
+		t.Errorf("%d streams, want 57", len(vectors))
+	}
+	for _, v := range vectors {
+		var c *Conversation
+		for i, ev := range decodeAll(t, v.Events) {
+			next, changes := ReduceWithChanges(c, ev)
+			if diff := cmp.Diff(canonical(t, v.Changes[i]), canonical(t, appendChanges(changes))); diff != "" {
+				t.Fatalf("seed %d, changes of event %d (-reference +ours):\n%s", v.Seed, i, diff)
+			}
+			c = next
+		}
+		if diff := cmp.Diff(canonical(t, v.State), canonical(t, c.AppendJSON(nil))); diff != "" {
+			t.Errorf("seed %d, state (-reference +ours):\n%s", v.Seed, diff)
+		}
+		checkSelectors(t, v, c)
+	}
+}
+
+// checkSelectors compares what the reference's selectors say with ours.
+func checkSelectors(t *testing.T, v sharedVector, c *Conversation) {
+	t.Helper()
+	got := sharedSelectors{Activity: AgentActivity(c), Pending: []string{}, Subagents: [][2]any{}}
+	for _, p := range PendingPermissions(c) {
+		got.Pending = append(got.Pending, p.RequestID)
+	}
+	for _, g := range SubagentGroups(c) {
+		ids := []any{}
+		for _, m := range g.Messages {
+			ids = append(ids, m.MessageID)
+		}
+		got.Subagents = append(got.Subagents, [2]any{g.ToolCallID, ids})
+	}
+	got.Groups = v.Selectors.Groups[:0:0]
+	for _, g := range GroupIntoTurns(c) {
+		got.Groups = append(got.Groups, struct {
+			TurnID   string        `json:"turnId"`
+			Role     protocol.Role `json:"role"`
+			Entries  int           `json:"entries"`
+			IsLatest bool          `json:"isLatest"`
+		}{g.TurnID, g.Role, len(g.Entries), g.IsLatest})
+	}
+	if diff := cmp.Diff(v.Selectors, got); diff != "" {
+		t.Errorf("seed %d, selectors (-reference +ours):\n%s", v.Seed, diff)
+	}
+}
