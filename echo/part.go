@@ -1,11 +1,6 @@
 package echo
 
-import (
-	"bytes"
-	"encoding/json"
-
-	"agent-server/protocol"
-)
+import "agent-server/protocol"
 
 // partOf is the item as a part. Input items are of three types; the decoder
 // has refused any other.
@@ -42,12 +37,12 @@ func elementsMeta(elements []protocol.TextElement) protocol.Object {
 	if len(elements) == 0 {
 		return nil
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	// A placeholder is shown as it was written, not as it would be in HTML.
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(map[string]any{"elements": elements}); err != nil {
-		panic("echo: text elements do not encode: " + err.Error())
+	meta := []byte(`{"elements":[`)
+	for i, e := range elements {
+		if i > 0 {
+			meta = append(meta, ',')
+		}
+		meta = protocol.AppendTextElement(meta, e)
 	}
-	return protocol.Object(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return append(meta, "]}"...)
 }
