@@ -150,10 +150,12 @@ type wireLine struct {
 	ID     *int   `json:"id"`
 	Method string `json:"method"`
 	Params struct {
+		SessionID string   `json:"sessionId"`
 		RequestID *int     `json:"requestId"`
 		ToolCall  toolCall `json:"toolCall"`
 		Update    struct {
 			Update     string `json:"sessionUpdate"`
+			MessageID  string `json:"messageId"`
 			ToolCallID string `json:"toolCallId"`
 			Status     string `json:"status"`
 			// Content is one block in a chunk and a list in a tool call.

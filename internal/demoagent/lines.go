@@ -84,6 +84,7 @@ type lineWriter struct {
 	err error
 }
 
+// newLineWriter writes to w, which it owns from then on.
 func newLineWriter(w io.Writer) *lineWriter {
 	return &lineWriter{w: w, failed: make(chan struct{})}
 }
@@ -115,6 +116,8 @@ func (w *lineWriter) flush() error {
 	return w.err
 }
 
+// flushLocked is one write. The caller holds mu, so that the order on the wire is
+// the order of the calls also while the reader keeps the writer waiting.
 func (w *lineWriter) flushLocked() {
 	buf := w.buf
 	w.buf = buf[:0]

@@ -71,6 +71,8 @@ func (a *agent) settle(msg incoming) {
 	}
 }
 
+// isInitialized reports whether the client has shaken hands, which the protocol
+// wants first and a client that forgets it should notice here.
 func (a *agent) isInitialized() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,33 +82,52 @@ func (a *agent) isInitialized() bool {
 // initializeResult is what the demo can do. Everything it leaves out is
 // unsupported by the rule of the protocol.
 type initializeResult struct {
-	ProtocolVersion   int               `json:"protocolVersion"`
+	// ProtocolVersion is 1.
+	ProtocolVersion int `json:"protocolVersion"`
+	// AgentCapabilities is spelled out also where the answer is no.
 	AgentCapabilities agentCapabilities `json:"agentCapabilities"`
-	AuthMethods       []struct{}        `json:"authMethods"` // none: the demo needs no login
-	AgentInfo         agentInfo         `json:"agentInfo"`
+	// AuthMethods is empty: the demo needs no login.
+	AuthMethods []struct{} `json:"authMethods"`
+	// AgentInfo names the demo and its version.
+	AgentInfo agentInfo `json:"agentInfo"`
 }
 
+// agentCapabilities are what the demo says it can do.
 type agentCapabilities struct {
-	LoadSession         bool                `json:"loadSession"`
-	PromptCapabilities  promptCapabilities  `json:"promptCapabilities"`
+	// LoadSession is false: there is no history to replay.
+	LoadSession bool `json:"loadSession"`
+	// PromptCapabilities are all false: text and links are the baseline.
+	PromptCapabilities promptCapabilities `json:"promptCapabilities"`
+	// SessionCapabilities are resume and close.
 	SessionCapabilities sessionCapabilities `json:"sessionCapabilities"`
 }
 
+// promptCapabilities are the kinds of content that a prompt may hold beyond the
+// baseline.
 type promptCapabilities struct {
-	Image           bool `json:"image"`
-	Audio           bool `json:"audio"`
+	// Image is false.
+	Image bool `json:"image"`
+	// Audio is false.
+	Audio bool `json:"audio"`
+	// EmbeddedContext is false.
 	EmbeddedContext bool `json:"embeddedContext"`
 }
 
-// sessionCapabilities: an empty object means supported.
+// sessionCapabilities are the optional methods; an empty object means supported.
 type sessionCapabilities struct {
+	// Resume is session/resume.
 	Resume struct{} `json:"resume"`
-	Close  struct{} `json:"close"`
+	// Close is session/close.
+	Close struct{} `json:"close"`
 }
 
+// agentInfo is for logs and for people.
 type agentInfo struct {
-	Name    string `json:"name"`
-	Title   string `json:"title"`
+	// Name is demo.
+	Name string `json:"name"`
+	// Title is the name for people.
+	Title string `json:"title"`
+	// Version is [Options.Version].
 	Version string `json:"version"`
 }
 
@@ -134,6 +155,7 @@ func (a *agent) initialize(_ context.Context, msg incoming) (any, error) {
 
 // sessionRef are the params that say a session and no more.
 type sessionRef struct {
+	// SessionID may be one that there is not.
 	SessionID string `json:"sessionId"`
 }
 
@@ -170,6 +192,8 @@ func (a *agent) withdrawRequest(params jsontext.Value) {
 	}
 }
 
+// noSession is the answer for a session that is not there, with its id as data,
+// as the coming version of the protocol has it.
 func noSession(id string) *rpcError {
 	fault := rpcErrorf(codeNotFound, "there is no session %q", id)
 	fault.Data = sessionRef{SessionID: id}

@@ -10,9 +10,12 @@ import (
 
 // option is an answer that a permission request offers.
 type option struct {
+	// OptionID is what the answer has to name.
 	OptionID string `json:"optionId"`
-	Name     string `json:"name"`
-	Kind     string `json:"kind"` // allow_once, allow_always or reject_once
+	// Name is for people.
+	Name string `json:"name"`
+	// Kind is allow_once, allow_always or reject_once.
+	Kind string `json:"kind"`
 }
 
 // The ids of the options. They are no kinds, because a client has to answer with
@@ -23,6 +26,8 @@ const (
 	optionReject = "reject"
 )
 
+// options are the three that most agents offer. There is no reject_always: the
+// mode dontAsk is that.
 var options = []option{
 	{optionOnce, "Allow", "allow_once"},
 	{optionAlways, "Always allow", "allow_always"},
@@ -31,13 +36,17 @@ var options = []option{
 
 // askParams are those of session/request_permission.
 type askParams struct {
-	SessionID string   `json:"sessionId"`
-	ToolCall  toolCall `json:"toolCall"`
-	Options   []option `json:"options"`
+	// SessionID is the session of the tool.
+	SessionID string `json:"sessionId"`
+	// ToolCall is the call as it was announced, whole, with its diff.
+	ToolCall toolCall `json:"toolCall"`
+	// Options are always the same three.
+	Options []option `json:"options"`
 }
 
 // recallParams are those of $/cancel_request.
 type recallParams struct {
+	// RequestID is the id of our own request.
 	RequestID int64 `json:"requestId"`
 }
 

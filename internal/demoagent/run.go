@@ -60,6 +60,7 @@ type agent struct {
 	asks        map[int64]chan<- jsontext.Value // our open requests: where the result goes
 }
 
+// newAgent takes options that are filled in.
 func newAgent(ctx context.Context, out, errw io.Writer, opts Options) *agent {
 	return &agent{
 		opts:     opts,

@@ -74,11 +74,16 @@ const (
 
 // mode is one of the ways a session treats tools, as the client lists it.
 type mode struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
+	// ID is what session/set_mode takes.
+	ID string `json:"id"`
+	// Name is for people.
+	Name string `json:"name"`
+	// Description is a sentence for people.
 	Description string `json:"description"`
 }
 
+// modes in the order in which they are listed. Their ids are those of the best
+// known agents, so that a gateway's mapping of modes can be tried.
 var modes = []mode{
 	{modeDefault, "Default", "Asks before a command and before an edit"},
 	{modePlan, "Plan", "Asks as the default does; the demo has no plans"},
@@ -89,7 +94,9 @@ var modes = []mode{
 
 // modesState is how a session's answer tells the modes.
 type modesState struct {
-	CurrentModeID  string `json:"currentModeId"`
+	// CurrentModeID is default for a new session, also for a resumed one.
+	CurrentModeID string `json:"currentModeId"`
+	// AvailableModes is always the whole list.
 	AvailableModes []mode `json:"availableModes"`
 }
 
@@ -101,9 +108,9 @@ func (s *session) modes() modesState {
 type ruling int
 
 const (
-	rulingAsk ruling = iota
-	rulingAllow
-	rulingRefuse
+	rulingAsk    ruling = iota // put the question to the client
+	rulingAllow                // run it unasked
+	rulingRefuse               // fail it unasked
 )
 
 // rule says whether a tool needs the user. What the user has always allowed goes
@@ -131,13 +138,16 @@ func (a *agent) allowAlways(s *session, tool string) {
 
 // sessionParams are those of session/new and session/resume.
 type sessionParams struct {
+	// SessionID is the session to resume; session/new ignores it.
 	SessionID string `json:"sessionId"`
-	CWD       string `json:"cwd"`
+	// CWD has to be absolute and need not exist.
+	CWD string `json:"cwd"`
 	// MCPServers is required by session/new and never used; raw, because its
 	// entries do not matter here.
 	MCPServers []jsontext.Value `json:"mcpServers"`
 }
 
+// decode checks what both methods ask for.
 func (p *sessionParams) decode(msg incoming) *rpcError {
 	if fault := decodeParams(msg.params, p); fault != nil {
 		return fault
@@ -150,10 +160,14 @@ func (p *sessionParams) decode(msg incoming) *rpcError {
 
 // sessionResult is the answer to session/new and session/resume.
 type sessionResult struct {
-	SessionID string     `json:"sessionId,omitzero"` // only session/new has to tell it
-	Modes     modesState `json:"modes"`
+	// SessionID is absent in the answer to session/resume, which was told it.
+	SessionID string `json:"sessionId,omitzero"`
+	// Modes is where the session stands.
+	Modes modesState `json:"modes"`
 }
 
+// newSession makes a session. Nothing of the MCP servers is started: a demo that
+// runs no tools needs none.
 func (a *agent) newSession(_ context.Context, msg incoming) (any, error) {
 	var params sessionParams
 	if fault := params.decode(msg); fault != nil {
@@ -189,6 +203,8 @@ func (a *agent) resumeSession(_ context.Context, msg incoming) (any, error) {
 	return sessionResult{Modes: s.modes()}, nil
 }
 
+// setMode holds from the next tool on, also within a running turn. The client
+// set it and is not told of it again by an update.
 func (a *agent) setMode(_ context.Context, msg incoming) (any, error) {
 	var params struct {
 		SessionID string `json:"sessionId"`

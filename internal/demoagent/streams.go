@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
+// The limits of what can be asked for. They are there so that a slip of the
+// finger is an error and not a full disk.
 const (
 	maxDeltas     = 100_000_000
 	maxDeltaBytes = 1 << 20
-	maxDeltaGap   = int(time.Minute / time.Microsecond)
+	maxDeltaGap   = int(time.Minute / time.Microsecond) // microseconds
 )
 
 // flood sends N numbered deltas of one message. It encodes one delta and then
@@ -80,6 +82,7 @@ func deltas(ctx context.Context, t *turn) error {
 	return nil
 }
 
+// sleepUntil returns errCancelled if ctx ends first.
 func sleepUntil(ctx context.Context, at time.Time) error {
 	wait := time.Until(at)
 	if wait <= 0 {
@@ -95,6 +98,7 @@ func sleepUntil(ctx context.Context, at time.Time) error {
 	}
 }
 
+// think sends a message of thoughts and then one of text.
 func think(ctx context.Context, t *turn) error {
 	err := t.think(ctx, "The demo pretends to think. ", "It weighs two answers ", "and takes the shorter one.")
 	if err != nil {

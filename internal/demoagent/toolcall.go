@@ -5,30 +5,46 @@ import "context"
 // toolCall is a tool call as a tool_call, in a permission request, and, with
 // only what changed, as a tool_call_update.
 type toolCall struct {
-	Update    string        `json:"sessionUpdate,omitzero"` // absent in a permission request
-	ID        string        `json:"toolCallId"`
-	Title     string        `json:"title,omitzero"`
-	Name      string        `json:"name,omitzero"`
-	Kind      string        `json:"kind,omitzero"`   // read, edit or execute
-	Status    string        `json:"status,omitzero"` // pending, in_progress, completed or failed
-	Content   []toolContent `json:"content,omitzero"`
-	Locations []location    `json:"locations,omitzero"`
-	RawInput  any           `json:"rawInput,omitzero"`
-	RawOutput any           `json:"rawOutput,omitzero"`
+	// Update is tool_call or tool_call_update; absent in a permission request.
+	Update string `json:"sessionUpdate,omitzero"`
+	// ID is unique in the session.
+	ID string `json:"toolCallId"`
+	// Title is for people: the command, or what is done to which file.
+	Title string `json:"title,omitzero"`
+	// Name is the tool's own; "always" is remembered under it.
+	Name string `json:"name,omitzero"`
+	// Kind is read, edit or execute.
+	Kind string `json:"kind,omitzero"`
+	// Status is pending, in_progress, completed or failed, in this order.
+	Status string `json:"status,omitzero"`
+	// Content replaces all earlier content of the call.
+	Content []toolContent `json:"content,omitzero"`
+	// Locations are the files concerned.
+	Locations []location `json:"locations,omitzero"`
+	// RawInput is a fileInput or a commandInput.
+	RawInput any `json:"rawInput,omitzero"`
+	// RawOutput is a failure, or absent.
+	RawOutput any `json:"rawOutput,omitzero"`
 }
 
 // toolContent is text, or a diff.
 type toolContent struct {
-	Type    string     `json:"type"` // content or diff
+	// Type is content or diff.
+	Type string `json:"type"`
+	// Content is the text; only in a content.
 	Content *textBlock `json:"content,omitzero"`
-	Path    string     `json:"path,omitzero"`
-	OldText *string    `json:"oldText,omitzero"`
-	NewText *string    `json:"newText,omitzero"`
+	// Path is the file, absolute; only in a diff, like the next two.
+	Path string `json:"path,omitzero"`
+	// OldText is the whole file before.
+	OldText *string `json:"oldText,omitzero"`
+	// NewText is the whole file after.
+	NewText *string `json:"newText,omitzero"`
 }
 
 // location is a file that a tool works on.
 type location struct {
-	Path string `json:"path"` // absolute
+	// Path is absolute.
+	Path string `json:"path"`
 }
 
 // openTool announces a tool and makes it the open one. Text after it begins a

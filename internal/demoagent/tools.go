@@ -7,24 +7,30 @@ import (
 
 // fileInput is the rawInput of the tools that name a file.
 type fileInput struct {
-	Path string `json:"path"` // absolute
+	// Path is absolute.
+	Path string `json:"path"`
 }
 
 // commandInput is the rawInput of the tools that name a command.
 type commandInput struct {
+	// Command is a shell's, and is not run.
 	Command string `json:"command"`
-	CWD     string `json:"cwd"` // absolute
+	// CWD is the session's, absolute.
+	CWD string `json:"cwd"`
 }
 
 // failure is the rawOutput of a tool that failed.
 type failure struct {
-	Error    string `json:"error"`
-	ExitCode int    `json:"exitCode"`
+	// Error is for people.
+	Error string `json:"error"`
+	// ExitCode is never 0.
+	ExitCode int `json:"exitCode"`
 }
 
 // demoFile is the file that the tools talk about. Nothing reads or writes it.
 func (t *turn) demoFile() string { return filepath.Join(t.session.cwd, "demo.txt") }
 
+// fileTool is a tool that works on the demo's file.
 func (t *turn) fileTool(name, kind, title string, content ...toolContent) toolCall {
 	path := t.demoFile()
 	return toolCall{
@@ -33,6 +39,8 @@ func (t *turn) fileTool(name, kind, title string, content ...toolContent) toolCa
 	}
 }
 
+// commandTool is a tool that runs a command. The command is its title, as with
+// most agents, which is all that many clients show.
 func (t *turn) commandTool(command string) toolCall {
 	return toolCall{
 		Title: command, Name: "run_command", Kind: "execute",
@@ -57,6 +65,7 @@ func readTool(ctx context.Context, t *turn) error {
 	return t.say(ctx, "The demo read no file: ", "the content was made up.")
 }
 
+// askTool is a command that needs permission.
 func askTool(ctx context.Context, t *turn) error {
 	if err := t.say(ctx, "Running ", "a command."); err != nil {
 		return err
@@ -64,6 +73,8 @@ func askTool(ctx context.Context, t *turn) error {
 	return t.withPermission(ctx, t.commandTool("echo hello"), "hello\n", "The demo ran no command: the output was made up.")
 }
 
+// editTool shows its diff with the first line of the call already, so that who
+// is asked can see what is asked.
 func editTool(ctx context.Context, t *turn) error {
 	if err := t.say(ctx, "Editing ", "a file."); err != nil {
 		return err
@@ -99,6 +110,7 @@ func (t *turn) withPermission(ctx context.Context, call toolCall, output, closin
 	return t.say(ctx, closing)
 }
 
+// failTool is a tool that fails by itself, which is no failure of the turn.
 func failTool(ctx context.Context, t *turn) error {
 	if err := t.say(ctx, "Running ", "a command that fails."); err != nil {
 		return err

@@ -29,6 +29,7 @@ func hang(ctx context.Context, t *turn) error {
 	return errCancelled
 }
 
+// hangInTool leaves a tool at work, for a cancel to find.
 func (t *turn) hangInTool(ctx context.Context) error {
 	if err := t.openTool(ctx, t.commandTool("sleep infinity")); err != nil {
 		return err
@@ -73,6 +74,7 @@ func failPrompt(_ context.Context, t *turn) error {
 
 // errorData tells that an error was asked for.
 type errorData struct {
+	// Script is error.
 	Script string `json:"script"`
 }
 

@@ -54,7 +54,9 @@ func (t *turn) withdraw() {
 // contentBlock is a piece of a prompt. Only text is read; resource_link, which
 // every agent must take, is taken and not followed.
 type contentBlock struct {
+	// Type is text or resource_link; others are refused.
 	Type string `json:"type"`
+	// Text is the text of a text block.
 	Text string `json:"text"`
 }
 
@@ -100,17 +102,24 @@ func (a *agent) prompt(ctx context.Context, msg incoming) (any, error) {
 	if s.turn != nil {
 		return nil, rpcErrorf(codeInvalidRequest, "session %q is busy with another prompt", s.id)
 	}
+	a.beginTurn(ctx, s, msg.id, text)
+	return nil, errLater
+}
+
+// beginTurn makes the session busy before the next line is read, so that a
+// cancel right behind the prompt finds the turn. The caller holds mu.
+func (a *agent) beginTurn(ctx context.Context, s *session, request jsontext.Value, text string) {
 	ctx, cancel := context.WithCancel(ctx)
 	t := &turn{
-		agent: a, session: s, request: msg.id, text: text, script: chooseScript(text),
+		agent: a, session: s, request: request, text: text, script: chooseScript(text),
 		cancel: cancel, withdrawn: make(chan struct{}),
 	}
 	s.turn = t
 	a.turns.Go(func() { t.work(ctx) })
-	return nil, errLater
 }
 
-// work runs the script to its end and answers the prompt.
+// work runs the script to its end and answers the prompt. Whatever the script
+// left open is closed first: after the answer nothing of the turn may come.
 func (t *turn) work(ctx context.Context) {
 	defer t.cancel()
 	err := t.script.run(ctx, t)
@@ -123,17 +132,25 @@ func (t *turn) work(ctx context.Context) {
 
 // promptResult is the answer to session/prompt.
 type promptResult struct {
-	StopReason string `json:"stopReason"` // end_turn or cancelled
-	Usage      usage  `json:"usage"`
+	// StopReason is end_turn or cancelled; the protocol has more, but a demo
+	// has no limits to run into. A failed turn is an error answer instead.
+	StopReason string `json:"stopReason"`
+	// Usage is this turn's alone.
+	Usage usage `json:"usage"`
 }
 
 // usage is what this turn cost, in tokens: here a quarter of the bytes.
 type usage struct {
-	InputTokens  int `json:"inputTokens"`
+	// InputTokens is the prompt's text.
+	InputTokens int `json:"inputTokens"`
+	// OutputTokens is text and thought, but not what tools show.
 	OutputTokens int `json:"outputTokens"`
-	TotalTokens  int `json:"totalTokens"`
+	// TotalTokens is the sum of the two.
+	TotalTokens int `json:"totalTokens"`
 }
 
+// usage may be asked for at any time; a cancelled turn is billed for what it
+// said, so that no client learns to take zeros for a sum.
 func (t *turn) usage() usage {
 	u := usage{InputTokens: tokens(len(t.text)), OutputTokens: tokens(t.output)}
 	u.TotalTokens = u.InputTokens + u.OutputTokens

@@ -4,13 +4,17 @@ import "context"
 
 // updateParams are those of a session/update notification.
 type updateParams struct {
+	// SessionID is the session that the update is about.
 	SessionID string `json:"sessionId"`
-	Update    any    `json:"update"`
+	// Update is a chunk, a toolCall or a contextUpdate.
+	Update any `json:"update"`
 }
 
 // textBlock is the only kind of content the demo sends.
 type textBlock struct {
-	Type string `json:"type"` // text
+	// Type is text.
+	Type string `json:"type"`
+	// Text is never empty in a chunk.
 	Text string `json:"text"`
 }
 
@@ -24,16 +28,22 @@ const (
 
 // chunk is a piece of a message; a new message id begins a new message.
 type chunk struct {
-	Update    string    `json:"sessionUpdate"` // kindMessage or kindThought
-	MessageID string    `json:"messageId"`
-	Content   textBlock `json:"content"`
+	// Update is kindMessage or kindThought.
+	Update string `json:"sessionUpdate"`
+	// MessageID is unique in the session.
+	MessageID string `json:"messageId"`
+	// Content is what to append to the message.
+	Content textBlock `json:"content"`
 }
 
 // contextUpdate tells how full the context is, which is not what a turn cost.
 type contextUpdate struct {
-	Update string `json:"sessionUpdate"` // usage_update
-	Used   int    `json:"used"`          // tokens
-	Size   int    `json:"size"`          // tokens
+	// Update is usage_update.
+	Update string `json:"sessionUpdate"`
+	// Used is tokens, of all turns so far, and at most Size.
+	Used int `json:"used"`
+	// Size is tokens.
+	Size int `json:"size"`
 }
 
 // contextSize is the size of a context that the demo does not have, in tokens.
@@ -48,6 +58,7 @@ func (t *turn) line(update any) []byte {
 	})
 }
 
+// send writes an update at once.
 func (t *turn) send(update any) { t.agent.out.write(t.line(update)) }
 
 // say sends text, a delta each piece.
@@ -60,6 +71,8 @@ func (t *turn) think(ctx context.Context, pieces ...string) error {
 	return t.stream(ctx, kindThought, pieces)
 }
 
+// stream looks for a cancel before each piece, so that at most the one that is
+// being written comes after it.
 func (t *turn) stream(ctx context.Context, kind string, pieces []string) error {
 	for _, piece := range pieces {
 		if ctx.Err() != nil {

@@ -23,7 +23,9 @@ const (
 
 // rpcError is the error member of an answer.
 type rpcError struct {
-	Code    int    `json:"code"`
+	// Code is one of the above.
+	Code int `json:"code"`
+	// Message is a sentence for people.
 	Message string `json:"message"`
 	// Data is absent unless there is more to say than the message does.
 	Data any `json:"data,omitzero"`
@@ -32,6 +34,7 @@ type rpcError struct {
 // Error makes an rpcError an error, so that a script can return one.
 func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
+// rpcErrorf makes an error without data.
 func rpcErrorf(code int, format string, args ...any) *rpcError {
 	return &rpcError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -39,14 +42,20 @@ func rpcErrorf(code int, format string, args ...any) *rpcError {
 // outgoing is every line the agent writes; which members are set tells a
 // request, a notification and an answer apart.
 type outgoing struct {
+	// JSONRPC is 2.0.
 	JSONRPC string `json:"jsonrpc"`
 	// ID is the bytes that the client sent, or the number of our own request;
-	// null in the answer to a line whose id could not be read.
-	ID     jsontext.Value `json:"id,omitzero"`
-	Method string         `json:"method,omitzero"`
-	Params any            `json:"params,omitzero"`
-	Result any            `json:"result,omitzero"`
-	Error  *rpcError      `json:"error,omitzero"`
+	// null in the answer to a line whose id could not be read; absent in a
+	// notification.
+	ID jsontext.Value `json:"id,omitzero"`
+	// Method is absent in an answer.
+	Method string `json:"method,omitzero"`
+	// Params is an object, with a method.
+	Params any `json:"params,omitzero"`
+	// Result is an object, in an answer without Error.
+	Result any `json:"result,omitzero"`
+	// Error is what went wrong, in an answer without Result.
+	Error *rpcError `json:"error,omitzero"`
 }
 
 // encode makes one line. A failure is a mistake in this package's own types.
