@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"agent-server/protocol"
+)
+
+// healBound is how long one healing may take.
+const healBound = 25 * time.Second
+
+// heal fills a hole from the server's log. Live envelopes of the session are
+// held back meanwhile and then drained in order; one healing at a time.
+func (c *Client) heal(session string) {
+	ctx, cancel := context.WithTimeout(context.Background(), healBound)
+	defer cancel()
+	c.mu.Lock()
+	last := c.cursor.Last(session)
+	c.mu.Unlock()
+	missing, first, err := c.Replay(ctx, session, last+1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	live := c.held[session]
+	delete(c.held, session)
+	if err != nil || len(missing) == 0 || missing[0].Seq != last+1 {
+		c.lose(&GapError{SessionID: session, AfterSeq: last, FirstAvailableSeq: first})
+		// What is lost is said; what is held goes on from where it is.
+		if len(missing) > 0 {
+			c.cursor.Seek(session, missing[0].Seq-1)
+		} else if len(live) > 0 {
+			c.cursor.Seek(session, live[0].Seq-1)
+		}
+	}
+	for _, env := range append(missing, live...) {
+		c.place(env)
+	}
+}
+
+// lose tells everyone who follows the session.
+func (c *Client) lose(gap *GapError) {
+	for f := range c.feeds {
+		if f.session == "" || f.session == gap.SessionID {
+			f.end(gap)
+		}
+	}
+}
+
+// Replay asks the server's log for a session's events from a seq on. first is
+// the lowest seq it holds; 0: none.
+func (c *Client) Replay(ctx context.Context, session string, from int64) (envs []protocol.Envelope, first int64, err error) {
+	var r protocol.EventsReplayResult
+	p := protocol.EventsReplayParams{SessionID: session, FromSeq: from}
+	if err := c.call(ctx, protocol.MethodEventsReplay, p, &r); err != nil {
+		return nil, 0, err
+	}
+	if r.FirstAvailableSeq != nil {
+		first = *r.FirstAvailableSeq
+	}
+	for _, raw := range r.Events {
+		env, err := protocol.DecodeEnvelope(raw)
+		if err != nil {
+			return nil, first, fmt.Errorf("replaying session %s: %w", session, err)
+		}
+		envs = append(envs, env)
+	}
+	return envs, first, nil
+}

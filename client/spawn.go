@@ -1,0 +1,58 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"agent-server/transport"
+)
+
+// closeBound is how long a spawned gateway may take to end after its stdin was
+// closed: it cancels what runs and stops its harnesses.
+const closeBound = 30 * time.Second
+
+// Spawn starts a gateway as a subprocess that speaks on its stdin and stdout
+// ("agent-server serve --stdio") and attaches to it. cmd's Stdin and Stdout must
+// be unset; its Stderr is the caller's. Close ends the process.
+func Spawn(ctx context.Context, cmd *exec.Cmd, o Options) (*Client, error) {
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("spawning the gateway: %w", err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("spawning the gateway: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("spawning the gateway: %w", err)
+	}
+	kill := time.AfterFunc(time.Hour, func() { _ = cmd.Process.Kill() })
+	kill.Stop()
+	hangUp := func() error {
+		kill.Reset(closeBound)
+		return stdin.Close()
+	}
+	f := transport.NDJSON(stdout, stdin, DefaultMaxLineBytes, 0, hangUp)
+	c, err := attach(ctx, f, o, func() error {
+		defer kill.Stop()
+		return reap(cmd)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("attaching to %s: %w", cmd.Path, err)
+	}
+	return c, nil
+}
+
+// reap waits for the process, which ends by itself once its stdin is closed; the
+// read loop has seen the end of its stdout before.
+func reap(cmd *exec.Cmd) error {
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return fmt.Errorf("the gateway ended with %s", exit.ProcessState)
+	}
+	return err
+}

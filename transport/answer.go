@@ -1,0 +1,96 @@
+package transport
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// pending is a request that was handed to the library under a number of ours:
+// the caller's own id bytes are kept here, digit for digit.
+type pending struct {
+	id     []byte
+	params []byte
+	batch  *batch
+}
+
+// batch gathers the answers of one batch; it is written as one array when the
+// last has come.
+type batch struct {
+	open     int
+	bytes    []byte
+	barriers []Barrier
+}
+
+// answer is a line to be written, after its barriers have been passed.
+type answer struct {
+	line     []byte
+	barriers []Barrier
+}
+
+// join adds one member's answer; it gives the whole, once.
+func (b *batch) join(a answer) (answer, bool) {
+	if len(b.bytes) > 0 {
+		b.bytes = append(b.bytes, ',')
+	}
+	b.bytes = append(b.bytes, a.line...)
+	b.barriers = append(b.barriers, a.barriers...)
+	b.open--
+	if b.open > 0 {
+		return answer{}, false
+	}
+	whole := make([]byte, 0, len(b.bytes)+2)
+	whole = append(append(append(whole, '['), b.bytes...), ']')
+	return answer{line: whole, barriers: b.barriers}, true
+}
+
+// encode writes a response the way the protocol spells it: jsonrpc, id, then
+// result or error. Result and data are canonical bytes already.
+func encode(id []byte, r *jsonrpc2.Response) []byte {
+	b := make([]byte, 0, 64+len(id))
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	b = append(b, id...)
+	if r.Error != nil {
+		b = append(b, `,"error":`...)
+		b = appendError(b, r.Error)
+	} else {
+		b = append(b, `,"result":`...)
+		b = append(b, *r.Result...)
+	}
+	return append(b, '}')
+}
+
+func appendError(b []byte, e *jsonrpc2.Error) []byte {
+	b = append(b, `{"code":`...)
+	b = strconv.AppendInt(b, e.Code, 10)
+	b = append(b, `,"message":`...)
+	b = appendString(b, e.Message)
+	if e.Data != nil {
+		b = append(b, `,"data":`...)
+		b = append(b, *e.Data...)
+	}
+	return append(b, '}')
+}
+
+// barriersOf takes the barrier off a response.
+func barriersOf(r *jsonrpc2.Response) []Barrier {
+	if r.Meta == nil {
+		return nil
+	}
+	var b Barrier
+	if err := json.Unmarshal(*r.Meta, &b); err != nil || b.Seq == 0 {
+		return nil
+	}
+	return []Barrier{b}
+}
+
+// refusal is an answer to what was no request: its id is null.
+func refusal(code int64, text string, data string) []byte {
+	r := &jsonrpc2.Response{Error: &jsonrpc2.Error{Code: code, Message: text}}
+	if data != "" {
+		raw := json.RawMessage(data)
+		r.Error.Data = &raw
+	}
+	return encode([]byte("null"), r)
+}
