@@ -1,0 +1,11 @@
+//go:build !linux
+
+package e2e
+
+import "errors"
+
+// isolated runs the tests as they are: only Linux has network namespaces.
+func isolated(run func() int) int {
+	isolation = errors.New("network namespaces need Linux")
+	return run()
+}
