@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -29,6 +30,16 @@ func Encode(v any) Object {
 		return AppendRaw(nil, b) // a free object brought bytes that are no UTF-8
 	}
 	return b
+}
+
+// Decode is the inverse of Encode, for results and error data: plain structs
+// whose values nobody need check. Unknown members are ignored; events, parts and
+// params have strict decoders of their own.
+func Decode(raw []byte, into any) error {
+	if err := json.Unmarshal(raw, into, wireOptions); err != nil {
+		return fmt.Errorf("decoding %T: %w", into, err)
+	}
+	return nil
 }
 
 // marshalData encodes an error's data, which is ours and always encodable.

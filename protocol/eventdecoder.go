@@ -52,7 +52,7 @@ func anEvent(r *reading, raw []byte) Event {
 	if !ok {
 		return nil
 	}
-	kind := need(&o, "type", aFilled[EventType])
+	kind := discriminator[EventType](&o)
 	if kind == "" {
 		return nil
 	}

@@ -113,7 +113,7 @@ func appendTurnEnded(dst []byte, e *TurnEnded) []byte {
 	dst = appendText(dst, `,"stopReason":`, string(e.StopReason))
 	dst = appendOptText(dst, `,"finishReason":`, e.FinishReason)
 	if e.Tokens != nil {
-		dst = appendTokenUsage(append(dst, `,"tokens":`...), e.Tokens)
+		dst = AppendTokenUsage(append(dst, `,"tokens":`...), e.Tokens)
 	}
 	dst = appendOptNum(dst, `,"cost":`, e.Cost)
 	if e.Error != nil {
@@ -124,7 +124,8 @@ func appendTurnEnded(dst []byte, e *TurnEnded) []byte {
 	return appendTail(dst, e.Timestamp, e.Meta)
 }
 
-func appendTokenUsage(dst []byte, u *TokenUsage) []byte {
+// AppendTokenUsage appends what a turn, or a whole session, cost.
+func AppendTokenUsage(dst []byte, u *TokenUsage) []byte {
 	dst = appendNum(dst, `{"input":`, u.Input)
 	dst = appendNum(dst, `,"output":`, u.Output)
 	dst = appendOptNum(dst, `,"reasoning":`, u.Reasoning)

@@ -190,6 +190,16 @@ func (p *UnknownPart) Type() PartType { return p.Kind }
 // ReasoningDelta and ToolInputDelta.
 type Delta interface{ delta() }
 
+// DeltaType is closed: what kind of part grows.
+type DeltaType string
+
+// The types of a delta.
+const (
+	DeltaText      DeltaType = "text"
+	DeltaReasoning DeltaType = "reasoning"
+	DeltaToolInput DeltaType = "tool_input"
+)
+
 // TextDelta extends a text part.
 type TextDelta struct {
 	// Text is what was added; it may be empty.

@@ -20,7 +20,7 @@ func aPart(r *reading, raw []byte) Part {
 	if !ok {
 		return nil
 	}
-	kind := need(&o, "type", aFilled[PartType])
+	kind := discriminator[PartType](&o)
 	if kind == "" {
 		return nil
 	}
@@ -122,16 +122,6 @@ func readFilePart(o *object) Part {
 		Filename: maybe(o, "filename", aString),
 	}
 }
-
-// DeltaType is closed: what kind of part grows.
-type DeltaType string
-
-// The types of a delta.
-const (
-	DeltaText      DeltaType = "text"
-	DeltaReasoning DeltaType = "reasoning"
-	DeltaToolInput DeltaType = "tool_input"
-)
 
 var aDeltaType = oneOf(DeltaText, DeltaReasoning, DeltaToolInput)
 

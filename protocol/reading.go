@@ -8,9 +8,10 @@ import (
 // MalformedError is returned when a value of the wire is not what it claims to
 // be. It lists every fault, not the first alone.
 type MalformedError struct {
-	// What names the value: "envelope", "turn.ended event", "tool part".
+	// What names the value: "turn.ended event", "tool part", "envelope".
 	What string
-	// Faults are in the order in which the members are listed; never empty.
+	// Faults are in the order in which the members are listed; never empty, at
+	// most 100.
 	Faults []Fault
 }
 
@@ -48,8 +49,9 @@ type reading struct {
 	faults []Fault
 	// harness says whether an id is known; nil: any that is not blank.
 	harness func(HarnessID) bool
-	// what names the value in a MalformedError.
-	what string
+	// what names the value in a MalformedError, after its kind: the first type
+	// word that was met.
+	what, kind string
 	// members are those of the objects open now, outermost first.
 	members []member
 	room    [24]member
@@ -69,9 +71,16 @@ func (r *reading) begin(raw []byte) []byte {
 // it on the way out.
 func (r *reading) fault(why string) { r.faultAt("", why) }
 
+// faultAt notes what is wrong with a member.
 func (r *reading) faultAt(name, why string) {
-	r.faults = append(r.faults, Fault{Path: name, Message: why})
+	if len(r.faults) < maxFaults {
+		r.faults = append(r.faults, Fault{Path: name, Message: why})
+	}
 }
+
+// maxFaults bounds what is reported: a long array of rubbish must not come back
+// as an answer many times its size.
+const maxFaults = 100
 
 // within puts name before the paths of the faults from mark on.
 func (r *reading) within(mark int, name string) {
@@ -90,7 +99,7 @@ func (r *reading) err() error {
 	if len(r.faults) == 0 {
 		return nil
 	}
-	return &MalformedError{What: r.what, Faults: r.faults}
+	return &MalformedError{What: strings.TrimSpace(r.kind + " " + r.what), Faults: r.faults}
 }
 
 // reader decodes one valid value. What is wrong goes to the reading, paths
@@ -224,6 +233,15 @@ func (o *object) exactlyOne(a, b string) {
 	if (o.find(a) == nil) == (o.find(b) == nil) {
 		o.r.fault("must have exactly one of " + a + " and " + b)
 	}
+}
+
+// discriminator reads the type word of an open union; "" if it has none.
+func discriminator[T ~string](o *object) T {
+	kind := need(o, "type", aFilled[T])
+	if o.r.kind == "" {
+		o.r.kind = string(kind)
+	}
+	return kind
 }
 
 // meta reads the optional extension object.

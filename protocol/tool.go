@@ -110,6 +110,17 @@ func (*CancelledState) Status() ToolStatus { return ToolCancelled }
 // *TextContent, *ImageContent, *DiffContent and *TerminalContent.
 type ToolContent interface{ toolContent() }
 
+// ContentType is closed: what kind of content a tool's result holds.
+type ContentType string
+
+// The types of a tool's content.
+const (
+	ContentText     ContentType = "text"
+	ContentImage    ContentType = "image"
+	ContentDiff     ContentType = "diff"
+	ContentTerminal ContentType = "terminal"
+)
+
 // TextContent is text of a tool's result.
 type TextContent struct {
 	// Text is the text.

@@ -117,17 +117,6 @@ func aSpan(r *reading, raw []byte) Span {
 	return Span{Start: need(&o, "start", anInteger), End: need(&o, "end", anInteger)}
 }
 
-// ContentType is closed: what kind of content a tool's result holds.
-type ContentType string
-
-// The types of a tool's content.
-const (
-	ContentText     ContentType = "text"
-	ContentImage    ContentType = "image"
-	ContentDiff     ContentType = "diff"
-	ContentTerminal ContentType = "terminal"
-)
-
 var (
 	aContentType = oneOf(ContentText, ContentImage, ContentDiff, ContentTerminal)
 	someContent  = listOf(aToolContent)

@@ -50,7 +50,7 @@ func aPartState(r *reading, raw []byte) Part {
 	if !ok {
 		return nil
 	}
-	kind := need(&o, "type", aFilled[PartType])
+	kind := discriminator[PartType](&o)
 	if kind == "" {
 		return nil
 	}

@@ -1,0 +1,237 @@
+package protocol
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestDecodeOfAppend(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ev := genEvent(t)
+		line := AppendEvent(nil, ev)
+		got, err := DecodeEvent(line)
+		if err != nil {
+			t.Fatalf("decoding %s: %v", line, err)
+		}
+		if diff := cmp.Diff(ev, got); diff != "" {
+			t.Fatalf("an event came back otherwise (-sent +got):\n%s", diff)
+		}
+		checkLine(t, line)
+	})
+}
+
+func TestDecodeOfAppendPart(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := genPart(t)
+		got, err := DecodePart(AppendPart(nil, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(p, got); diff != "" {
+			t.Fatalf("a part came back otherwise (-sent +got):\n%s", diff)
+		}
+	})
+}
+
+func TestDecodeOfAppendEnvelope(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		env := genEnvelope(t)
+		got, err := DecodeEnvelope(AppendEnvelope(nil, env))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(env, got); diff != "" {
+			t.Fatalf("an envelope came back otherwise (-sent +got):\n%s", diff)
+		}
+	})
+}
+
+// TestDecodeSharesNothing scribbles over the input after decoding it.
+func TestDecodeSharesNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ev := genEvent(t)
+		line := AppendEvent(nil, ev)
+		got, err := DecodeEvent(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range line {
+			line[i] = '#'
+		}
+		if diff := cmp.Diff(ev, got); diff != "" {
+			t.Fatalf("the event changed with the bytes that it came from:\n%s", diff)
+		}
+	})
+}
+
+// failer is what both kinds of test have.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// checkLine holds a line against the framing: one line, whoever splits it.
+func checkLine(t failer, line []byte) {
+	t.Helper()
+	switch {
+	case bytes.ContainsAny(line, "\n\r\u2028\u2029"):
+		t.Fatalf("a line breaks in the middle: %q", line)
+	case !utf8.Valid(line):
+		t.Fatalf("a line is not UTF-8: %q", line)
+	case !json.Valid(line):
+		t.Fatalf("a line is not JSON: %q", line)
+	}
+}
+
+// TestLinesNeverBreak feeds the encoder bytes that no peer should send.
+func TestLinesNeverBreak(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
+		checkLine(t, AppendString(nil, text))
+		raw := []byte("{ \"x\" :\r\n\t[1, \"" + strings.Map(unquoted, text) + "\u2028\xff\"]}")
+		checkLine(t, AppendRaw(nil, raw))
+		checkLine(t, Encode(struct {
+			Text string
+			Free Object
+		}{text, raw}))
+	})
+}
+
+// unquoted drops what may not stand raw inside a string literal.
+func unquoted(r rune) rune {
+	if r < ' ' || r == '"' || r == '\\' {
+		return -1
+	}
+	return r
+}
+
+// canonicalOf fails the test where raw is no JSON.
+func canonicalOf(t testing.TB, raw []byte) string {
+	t.Helper()
+	c, err := Canonical(raw)
+	if err != nil {
+		t.Fatalf("canonical form of %s: %v", raw, err)
+	}
+	return string(c)
+}
+
+// vectorEvents reads the events of the shared vectors; the test is skipped where
+// they are not at hand.
+func vectorEvents(t testing.TB) []Object {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "shared", "vectors", "fold.jsonl.gz"))
+	if err != nil {
+		t.Skipf("the shared vectors are not here: %v", err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []Object
+	for lines := bufio.NewReader(z); ; {
+		line, err := lines.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			var stream struct {
+				Events []Object `json:"events"`
+			}
+			if err := Decode(line, &stream); err != nil {
+				t.Fatal(err)
+			}
+			events = append(events, stream.Events...)
+		}
+		if err == io.EOF {
+			return events
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestVectorsRoundTrip(t *testing.T) {
+	t.Parallel()
+	known := 0
+	for i, raw := range vectorEvents(t) {
+		ev, err := DecodeEvent(raw)
+		if err != nil {
+			t.Errorf("event %d: %v", i, err)
+			continue
+		}
+		if _, unknown := ev.(*UnknownEvent); !unknown {
+			known++
+		}
+		if _, err := DecodeEventBase(raw); err != nil {
+			t.Errorf("event %d, as a base client reads it: %v", i, err)
+		}
+		if diff := cmp.Diff(canonicalOf(t, raw), canonicalOf(t, AppendEvent(nil, ev))); diff != "" {
+			t.Errorf("event %d changed (-was +is):\n%s", i, diff)
+		}
+	}
+	if known < 1000 {
+		t.Errorf("only %d known events among the vectors", known)
+	}
+}
+
+// TestEnvelopeLines holds the encoder against lines written by hand: every
+// event, part, state and content type in the order of the protocol's pages.
+func TestEnvelopeLines(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile(filepath.Join("testdata", "envelopes.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[EventType]bool{}
+	for line := range bytes.Lines(raw) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		var note struct {
+			Params Object `json:"params"`
+		}
+		if err := Decode(line, &note); err != nil {
+			t.Fatal(err)
+		}
+		env, err := DecodeEnvelope(note.Params)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		seen[env.Event.Type()] = true
+		if diff := cmp.Diff(string(line), string(AppendNotification(nil, env))); diff != "" {
+			t.Errorf("a line changed (-was +is):\n%s", diff)
+		}
+	}
+	for _, ev := range eventTypes {
+		if !seen[ev.Type()] {
+			t.Errorf("no line has a %s event", ev.Type())
+		}
+	}
+}
+
+// TestMemberOrderIsFree: a peer may list the members in any order.
+func TestMemberOrderIsFree(t *testing.T) {
+	t.Parallel()
+	ev, err := DecodeEvent([]byte(` { "timestamp" : 12 , "turnId":"t1",
+		"nobody" : [ {"type":"}"} ], "sessionId":"s1","type":"turn.started" } `))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Event(&TurnStarted{SessionID: "s1", TurnID: "t1", Timestamp: 12}), ev); diff != "" {
+		t.Error(diff)
+	}
+}
