@@ -22,4 +22,10 @@ type Options struct {
 	Admissions []Admission
 	// MaxPermissionMode caps what a client may ask; "": no cap.
 	MaxPermissionMode protocol.PermissionMode
+	// IdleTimeout is how long a process may have nothing to do before it is
+	// stopped, in milliseconds; 0 is DefaultIdleTimeout, below 0 is for ever.
+	IdleTimeout int64
 }
+
+// DefaultIdleTimeout is five minutes, in milliseconds.
+const DefaultIdleTimeout = 5 * 60 * 1000

@@ -27,7 +27,9 @@ type Output struct {
 	// restart stops generation n and spawns n+1 in one Output, and the performer
 	// starts n+1 only when n has exited.
 	Stop *Stop
-	// Spawn starts a process; nil: none.
+	// Spawn starts a process; nil: none. Whenever it comes, it is performed only
+	// when every earlier generation has exited: two processes never share a
+	// native session. Stdin for it waits until then, and so does its Stop.
 	Spawn *Spawn
 	// Stdin is for the process of generation StdinGen; whole lines.
 	Stdin []byte
@@ -68,14 +70,21 @@ type Answer struct {
 	Result any
 	// Err is the error; nil with Result.
 	Err *protocol.Error
+	// Barrier is, for an Ack that stands among this Output's events or right
+	// before its last ones, the seq that is sent before it; 0: none, the Ack
+	// precedes all of them. A Reply has none here: its barrier is the last seq
+	// of the Output.
+	Barrier int64
 }
 
 // Spawn asks for a process.
 type Spawn struct {
 	// Gen is its generation, above every one before.
 	Gen int
-	// Launch is what Harness.Launch is to be asked with.
+	// Launch is what Harness.Launch was asked with.
 	Launch harness.Launch
+	// Command is what Harness.Launch gave for it.
+	Command harness.Command
 }
 
 // Stop asks for the end of a process.

@@ -1,0 +1,145 @@
+package session
+
+import (
+	"slices"
+
+	"agent-server/broker"
+	"agent-server/harness"
+	"agent-server/protocol"
+)
+
+// asked takes a request for consent: a standing rule answers it unseen, else it
+// is registered and shown.
+func (m *Machine) asked(u harness.Asked) {
+	if m.turn.cancel.accepted {
+		m.refuseAsked(u, "the turn is being cancelled")
+		return
+	}
+	m.sightTool(u)
+	r := m.request(u)
+	if v, ok := m.broker.Standing(r); ok {
+		m.answerAsked(u.Request, v, "a standing answer of the user")
+		return
+	}
+	if !m.broker.Open(r) {
+		m.note("permission asked for twice", "")
+		return
+	}
+	m.emit(&protocol.PermissionRequested{
+		SessionID: m.o.SessionID, TurnID: m.turn.id, RequestID: r.ID, Title: titleOf(u, r),
+		ToolCall: toolCallOf(u, r), Options: r.Options, Timestamp: m.now,
+	})
+}
+
+// request is what the broker is to know of it.
+func (m *Machine) request(u harness.Asked) broker.Request {
+	r := broker.Request{
+		ID: m.newID(), Key: u.Request, Tool: u.Name, RawInput: object(u.RawInput),
+		Options: u.Options, Own: u.Options != nil, Always: u.Always, InputSlot: u.InputSlot,
+	}
+	if t := m.tools[u.Call]; t != nil && r.Tool == "" {
+		r.Tool = t.name
+	}
+	if !r.Own {
+		r.Options = broker.DefaultOptions()
+	}
+	return r
+}
+
+// titleOf is the request's title for people.
+func titleOf(u harness.Asked, r broker.Request) string {
+	switch {
+	case u.Title != "":
+		return u.Title
+	case r.Tool != "":
+		return "Allow tool: " + r.Tool
+	}
+	return "Allow what the harness asks for"
+}
+
+// toolCallOf describes the tool call; nil where the harness names no tool.
+func toolCallOf(u harness.Asked, r broker.Request) *protocol.PermissionToolCall {
+	if r.Tool == "" && u.Call == "" {
+		return nil
+	}
+	c := &protocol.PermissionToolCall{
+		ToolCallID: optional(u.Call), ToolName: toolName(r.Tool), Title: optional(u.Title),
+		Locations: u.Locations, RawInput: r.RawInput,
+	}
+	if u.Kind != "" {
+		c.Kind = &u.Kind
+	}
+	return c
+}
+
+// resolvePermission takes an answer. The first one wins; any other finds nothing
+// to answer.
+func (m *Machine) resolvePermission(in ResolvePermission) {
+	res, ok := m.broker.Resolve(in.RequestID, in.Outcome)
+	m.reply(in.Token, protocol.PermissionRespondResult{Accepted: ok})
+	if !ok {
+		return
+	}
+	why := ""
+	if res.By == broker.ByUpdatedInput {
+		why = "The input was edited, and this tool cannot be given an edited input."
+	}
+	m.sayResolved(res.Request, res.Shown, res.By)
+	m.answerAsked(res.Request.Key, res.Verdict, why)
+	m.pump()
+}
+
+// sayResolved shows how a request was answered. by says who decided, where it
+// was not the one who answered; else "".
+func (m *Machine) sayResolved(r broker.Request, o protocol.PermissionOutcome, by string) {
+	ev := &protocol.PermissionResolved{
+		SessionID: m.o.SessionID, TurnID: m.turn.id, RequestID: r.ID, Outcome: o, Timestamp: m.now,
+	}
+	if by != "" {
+		ev.Meta = withMember(nil, protocol.MetaBy, protocol.Encode(by))
+	}
+	m.emit(ev)
+}
+
+// drainPermissions takes back all that is open, for everyone who sees it. The
+// harness is told nothing here: its translator does that, in its own way.
+func (m *Machine) drainPermissions() {
+	for _, r := range m.broker.Drain() {
+		m.sayResolved(r, protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}, "")
+	}
+}
+
+// withdrawn takes back one request. One that was answered unseen just now is not
+// answered any more.
+func (m *Machine) withdrawn(u harness.Withdrawn) {
+	m.proc.feed = slices.DeleteFunc(m.proc.feed, func(in harness.Input) bool {
+		r, ok := in.(harness.Resolve)
+		return ok && r.Request == u.Request
+	})
+	if r, ok := m.broker.Withdraw(u.Request); ok {
+		m.sayResolved(r, protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}, "")
+	}
+}
+
+// refuseAsked answers a request that nobody is to see: the harness must not wait
+// for an answer that can never come.
+func (m *Machine) refuseAsked(u harness.Asked, why string) {
+	m.note("permission refused: "+why, "")
+	m.answerAsked(u.Request, broker.Verdict{Decision: broker.Cancel}, why)
+}
+
+// answerAsked tells the harness.
+func (m *Machine) answerAsked(request string, v broker.Verdict, why string) {
+	out := harness.Verdict{OptionID: v.OptionID, UpdatedInput: v.UpdatedInput}
+	switch v.Decision {
+	case broker.Allow:
+		out.Decision = harness.Allow
+	case broker.AllowAlways:
+		out.Decision = harness.AllowAlways
+	case broker.Cancel:
+		out.Decision, out.Message = harness.CancelRequest, why
+	default:
+		out.Decision, out.Message = harness.Deny, why
+	}
+	m.tell(harness.Resolve{Request: request, Verdict: out})
+}

@@ -1,0 +1,238 @@
+package session
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"agent-server/harness"
+	"agent-server/protocol"
+)
+
+// maxRestarts bounds the processes that are replaced for one turn: a harness
+// that asks for more would ask for ever.
+const maxRestarts = 3
+
+// process is one generation: a process and its translator.
+type process struct {
+	gen    int
+	launch harness.Launch
+	tr     harness.Translator
+	// cfg is the config in force.
+	cfg protocol.RunConfig
+	// created is true once this process has named its native session.
+	created bool
+	// resumed waits to be said by the next session.created; nil: nothing to say.
+	resumed *bool
+	// background counts what runs on beside the turns.
+	background int
+	// stopping is true where the harness had itself stopped while a turn is
+	// open: its exit ends the turn.
+	stopping bool
+	// gone is true once it has exited.
+	gone bool
+	// feed is what the translator is to be told next.
+	feed []harness.Input
+}
+
+// provide gives the open turn a process that is configured for it, and begins.
+func (m *Machine) provide() {
+	t := m.turn
+	launch, moved := m.want(t.cfg)
+	if p := m.proc; p != nil && (moved || !m.reconfigure(p)) {
+		m.note("process restarted: it cannot take the turn's config", "")
+		m.stop()
+	}
+	if m.turn == nil || t.restarts > 0 {
+		return // what the harness said on being configured has decided already
+	}
+	if m.proc == nil && !m.spawn(launch) {
+		return
+	}
+	if m.proc.created {
+		m.sayCreated(m.proc)
+	}
+	m.begin()
+}
+
+// reconfigure gives a live process the turn's config, where it differs; false
+// where only a new process can take it.
+func (m *Machine) reconfigure(p *process) bool {
+	if sameConfig(p.cfg, m.turn.cfg) {
+		return true
+	}
+	out := p.tr.Step(harness.Configure{Old: p.cfg, New: m.turn.cfg})
+	if out.Process != harness.Keep {
+		m.out.Diagnostics = append(m.out.Diagnostics, out.Diagnostics...)
+		return false
+	}
+	p.cfg = m.turn.cfg
+	m.apply(p, out)
+	m.pump()
+	return true
+}
+
+// sameConfig says whether a process made for a can run b. What only the machine
+// looks at is left out: the native session has a rule of its own, raw events are
+// made here.
+func sameConfig(a, b protocol.RunConfig) bool {
+	identity := func(c protocol.RunConfig) string {
+		c.ResumeSessionID, c.ResumeSessionAt, c.IncludeRaw = nil, nil, nil
+		return string(protocol.TurnIdentity(protocol.Input{}, c))
+	}
+	return identity(a) == identity(b)
+}
+
+// spawn starts a generation; false where the harness cannot be launched so,
+// which fails the turn.
+func (m *Machine) spawn(l harness.Launch) bool {
+	command, err := m.o.Harness.Launch(l)
+	if err != nil {
+		m.failTurn(protocol.CategoryInvalidRequest, err.Error())
+		return false
+	}
+	m.gen++
+	m.proc = &process{gen: m.gen, launch: l, cfg: l.Config, tr: m.o.Harness.New(l, m.newID)}
+	m.out.Spawn = &Spawn{Gen: m.gen, Launch: l, Command: command}
+	return true
+}
+
+// begin gives the turn to the live process.
+func (m *Machine) begin() {
+	t := m.turn
+	m.tell(harness.Begin{Turn: t.id, Input: t.input, Config: t.cfg})
+	m.pump()
+}
+
+// replace gives the open turn another process, after the one before was stopped,
+// and begins it again there. What the one before had open ends with it.
+func (m *Machine) replace() {
+	t := m.turn
+	if t == nil {
+		return
+	}
+	m.closeStreaming(nil)
+	m.drainPermissions()
+	m.endMessage()
+	t.written, t.registered, t.parts = false, false, map[string]*part{}
+	t.restarts++
+	if t.cancel.accepted || t.restarts > maxRestarts {
+		m.failTurn(protocol.CategoryInternal, "the harness asked for one restart after another")
+		return
+	}
+	if m.spawn(m.launch(t.cfg)) {
+		m.begin()
+	}
+}
+
+// stop ends the live process by the ladder and lets it go: from here on it is an
+// older generation.
+func (m *Machine) stop() {
+	if m.proc == nil {
+		return
+	}
+	m.halt(m.proc)
+	m.drop()
+}
+
+// halt asks for the end of a process. One that this very step asked for is not
+// started at all.
+func (m *Machine) halt(p *process) {
+	switch {
+	case p.stopping || p.gone:
+	case m.spawning(p):
+		m.out.Spawn = nil
+		m.out.Stdin, m.out.StdinGen = nil, 0
+	default:
+		m.out.Stop = &Stop{Gen: p.gen}
+	}
+}
+
+// spawning says whether this very step asks for the process.
+func (m *Machine) spawning(p *process) bool { return m.out.Spawn != nil && m.out.Spawn.Gen == p.gen }
+
+// drop lets the live process go.
+func (m *Machine) drop() {
+	m.disarmGeneration(m.proc.gen)
+	m.proc = nil
+}
+
+// current is the live process, if gen names it. Anything else is of an older
+// generation and changes nothing.
+func (m *Machine) current(gen int, what string) (*process, bool) {
+	if m.proc != nil && m.proc.gen == gen {
+		return m.proc, true
+	}
+	m.note("input of an older generation", what+" "+strconv.Itoa(gen))
+	return nil, false
+}
+
+// spawned takes the news that the process runs. Nothing waits for it: what is
+// written to it waits in its pipe.
+func (m *Machine) spawned(in Spawned) { m.current(in.Gen, "spawned") }
+
+// spawnFailed ends the turn that needed the process.
+func (m *Machine) spawnFailed(in SpawnFailed) {
+	if _, ok := m.current(in.Gen, "spawn failed"); !ok {
+		m.left(in.Gen)
+		return
+	}
+	m.drop()
+	m.failTurn(protocol.CategoryProcessExit, in.Message)
+}
+
+// nativeLine takes one line of the harness.
+func (m *Machine) nativeLine(in NativeLine) {
+	p, ok := m.current(in.Gen, "line")
+	if !ok {
+		return
+	}
+	m.sayRaw(in.Line)
+	m.apply(p, p.tr.Line(in.Line))
+	m.pump()
+}
+
+// sayRaw shows the line as it came, before what is made of it; what is no JSON
+// has no value to show.
+func (m *Machine) sayRaw(line []byte) {
+	t := m.turn
+	if t == nil || t.cfg.IncludeRaw == nil || !*t.cfg.IncludeRaw || !json.Valid(line) {
+		return
+	}
+	m.emit(&protocol.Raw{
+		SessionID: m.o.SessionID, TurnID: t.id, Harness: m.info.ID,
+		Data: append(protocol.Object(nil), line...), Timestamp: m.now,
+	})
+}
+
+// lineDropped tells the translator that a line is missing.
+func (m *Machine) lineDropped(in LineDropped) {
+	if _, ok := m.current(in.Gen, "dropped line"); ok {
+		m.tell(harness.Dropped{Bytes: in.Bytes})
+		m.pump()
+	}
+}
+
+// exited takes the end of the process. The translator speaks first: what looks
+// like a crash may be an end that it understands.
+func (m *Machine) exited(in Exited) {
+	p, ok := m.current(in.Gen, "exit")
+	if !ok {
+		m.left(in.Gen)
+		return
+	}
+	p.gone = true
+	m.apply(p, p.tr.Step(harness.Exited{Status: in.Status}))
+	if m.proc == p {
+		m.drop()
+	}
+	if m.turn != nil && m.proc == nil {
+		m.failTurn(protocol.CategoryProcessExit, describe(in.Status))
+	}
+}
+
+// left notes that the process which outlived the session is gone.
+func (m *Machine) left(gen int) {
+	if gen == m.leaving {
+		m.leaving = 0
+	}
+}

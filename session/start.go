@@ -1,0 +1,112 @@
+package session
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+
+	"agent-server/protocol"
+)
+
+// hashSize is the size of an admission's hash.
+const hashSize = sha256.Size
+
+// startTurn checks in the order that clients rely on: what is refused first says
+// what the next try will meet, and a retry is recognised before anything about
+// it is judged again.
+func (m *Machine) startTurn(in StartTurn) {
+	if err := m.closedTo(in.Config.Harness); err != nil {
+		m.refuse(in.Token, err)
+		return
+	}
+	hash := m.hash(in)
+	if known, ok := m.admitted[in.TurnID]; ok {
+		m.admittedBefore(in, hash == known)
+		return
+	}
+	if m.turn != nil {
+		m.refuse(in.Token, protocol.ErrTurnActive(m.o.SessionID, m.turn.id))
+		return
+	}
+	if faults := m.faults(in); len(faults) > 0 {
+		m.refuse(in.Token, protocol.ErrInvalidParams(faults))
+		return
+	}
+	m.admit(in, hash)
+	m.run(in)
+}
+
+// closedTo is why the session takes no turn of this harness; nil where it does.
+func (m *Machine) closedTo(id protocol.HarnessID) *protocol.Error {
+	switch {
+	case m.shutting:
+		return protocol.ErrShuttingDown()
+	case m.ended:
+		return protocol.ErrSessionClosing(m.o.SessionID)
+	case id != m.info.ID && !m.shownAs(id):
+		return protocol.ErrHarnessBound(m.o.SessionID, m.info.ID)
+	}
+	return nil
+}
+
+// shownAs says whether id is what a base client sees in place of this session's
+// harness, and so means it.
+func (m *Machine) shownAs(id protocol.HarnessID) bool {
+	return id == protocol.HarnessACP && !m.info.ID.Base()
+}
+
+// hash is the keyed hash of what makes the turn this turn. The content holds
+// secrets, so it is never kept itself.
+func (m *Machine) hash(in StartTurn) (sum [hashSize]byte) {
+	mac := hmac.New(sha256.New, m.o.HashKey)
+	mac.Write(protocol.TurnIdentity(in.Input, in.Config))
+	mac.Sum(sum[:0])
+	return sum
+}
+
+// admittedBefore answers for a turn that was admitted before, whether it still
+// runs or has ended: the same turn is acknowledged again and nothing happens.
+func (m *Machine) admittedBefore(in StartTurn, same bool) {
+	if !same {
+		m.refuse(in.Token, protocol.ErrTurnConflict(m.o.SessionID, in.TurnID))
+		return
+	}
+	m.ack(in.Token, protocol.TurnStartResult{SessionID: m.o.SessionID, TurnID: in.TurnID, Deduplicated: true})
+}
+
+// faults is everything wrong with the turn on this machine, at once.
+func (m *Machine) faults(in StartTurn) []protocol.Fault {
+	faults, remarks := m.o.Harness.Check(in.Config)
+	m.out.Diagnostics = append(m.out.Diagnostics, remarks...)
+	faults = append(append([]protocol.Fault(nil), in.Faults...), faults...)
+	if limit := m.o.MaxPermissionMode; limit != "" && reach(in.Config.PermissionMode) > reach(limit) {
+		faults = append(faults, protocol.Fault{
+			Path:    "config.permissionMode",
+			Message: "goes beyond what this server allows: " + string(limit),
+		})
+	}
+	return faults
+}
+
+// reach orders permission modes by how much a harness may do unasked.
+func reach(mode protocol.PermissionMode) int {
+	switch mode {
+	case protocol.ModePlan:
+		return 0
+	case protocol.ModeAcceptEdits:
+		return 2
+	case protocol.ModeDontAsk:
+		return 3
+	case protocol.ModeBypassPermissions:
+		return 4
+	}
+	return 1 // default, and what is absent
+}
+
+// admit records the turn and acknowledges it. The record goes into the same
+// append as the turn's first events: either both are there after a crash, or
+// neither is.
+func (m *Machine) admit(in StartTurn, hash [hashSize]byte) {
+	m.admitted[in.TurnID] = hash
+	m.out.Admit = &Admission{TurnID: in.TurnID, Hash: hash}
+	m.ack(in.Token, protocol.TurnStartResult{SessionID: m.o.SessionID, TurnID: in.TurnID})
+}

@@ -1,0 +1,167 @@
+package session
+
+import (
+	"agent-server/echo"
+	"agent-server/harness"
+	"agent-server/protocol"
+)
+
+// turn is the open turn.
+type turn struct {
+	id    string
+	input protocol.Input
+	// cfg is the turn's config, under the session's own harness id.
+	cfg protocol.RunConfig
+
+	// created is true once session.created was said in this turn.
+	created bool
+	// written is true once the harness has the prompt: from then on it is never
+	// begun again.
+	written bool
+	// registered is true once an interrupt would land.
+	registered bool
+	// restarts counts the processes that were replaced for this turn.
+	restarts int
+	cancel   cancelling
+
+	// outputs counts the turn's messages, the echo first.
+	outputs int
+	// model is what the harness last named for its main loop.
+	model string
+	// msg is the open message; nil where there is none.
+	msg *message
+	// parts are those but tools, by native key.
+	parts map[string]*part
+	// streaming are the text and reasoning parts that may still grow, in order of
+	// opening.
+	streaming   []*part
+	compactions []*compaction
+}
+
+// run starts an admitted turn: turn.started and the echo, before anything else
+// can be said, then the harness.
+func (m *Machine) run(in StartTurn) {
+	cfg := in.Config
+	cfg.Harness = m.info.ID
+	m.turn = &turn{id: in.TurnID, input: in.Input, cfg: cfg, parts: map[string]*part{}, outputs: 1}
+	m.emit(&protocol.TurnStarted{SessionID: m.o.SessionID, TurnID: in.TurnID, Timestamp: m.now})
+	for _, ev := range echo.Events(echo.Spec{
+		SessionID: m.o.SessionID, TurnID: in.TurnID, Model: cfg.Model, Input: in.Input, Timestamp: m.now,
+	}) {
+		m.emit(ev)
+	}
+	m.disarm(timerIdle)
+	m.provide()
+}
+
+// ending is how a turn ends.
+type ending struct {
+	reason protocol.StopReason
+	// raw is the harness's own word; "" when it has none.
+	raw    string
+	tokens *protocol.TokenUsage
+	cost   *protocol.Number
+	// err is set exactly where reason is a failure.
+	err *protocol.TurnError
+}
+
+// failure is the end of a turn that failed.
+func failure(category protocol.ErrorCategory, message string) ending {
+	return ending{reason: protocol.StopError, err: &protocol.TurnError{Category: category, Message: message}}
+}
+
+// endTurn ends the open turn, and with it all that is open in it. Tools are left
+// to the fold, which closes them in every reader alike.
+func (m *Machine) endTurn(e ending) {
+	t := m.turn
+	if e.err != nil {
+		m.sayError(*e.err, false)
+	}
+	m.closeStreaming(nil)
+	m.closeCompactions(e.reason)
+	m.drainPermissions()
+	m.answerCancels(e.reason)
+	m.endMessage()
+	m.emit(&protocol.TurnEnded{
+		SessionID: m.o.SessionID, TurnID: t.id, StopReason: e.reason, FinishReason: optional(e.raw),
+		Tokens: e.tokens, Cost: e.cost, Error: e.err, Timestamp: m.now,
+	})
+	m.turn = nil
+	m.forgetClosedTools()
+	for _, id := range []TimerID{timerAnswer, timerStop, timerStartup, timerDrain} {
+		m.disarm(id)
+	}
+	if m.proc != nil && m.proc.stopping {
+		m.drop()
+	}
+}
+
+// finished ends the turn by the harness's own word.
+func (m *Machine) finished(u harness.Finished) {
+	m.endTurn(honest(ending{reason: u.Reason, raw: u.Raw, tokens: u.Tokens, cost: u.Cost, err: u.Error}))
+}
+
+// rejected ends a turn that the harness refused before it ran.
+func (m *Machine) rejected(u harness.Rejected) {
+	m.endTurn(honest(failure(u.Error.Category, u.Error.Message)))
+}
+
+// failTurn ends the open turn, if any, by a fault of its surroundings; as
+// cancelled, where a cancel had been accepted.
+func (m *Machine) failTurn(category protocol.ErrorCategory, message string) {
+	switch {
+	case m.turn == nil:
+		m.note("fault while no turn is open", string(category))
+	case m.turn.cancel.accepted:
+		m.endTurn(ending{reason: protocol.StopCancelled})
+	default:
+		m.endTurn(failure(category, message))
+	}
+}
+
+// honest makes an end keep what readers rely on: a failure says why, a clean end
+// has no error, and neither word is blank.
+func honest(e ending) ending {
+	if e.reason == "" {
+		e.reason = protocol.StopError
+	}
+	if e.reason.Clean() {
+		e.err = nil
+		return e
+	}
+	if e.err == nil {
+		e.err = &protocol.TurnError{Message: "the harness ended the turn without saying why"}
+	}
+	said := *e.err
+	if said.Category == "" {
+		said.Category = protocol.CategoryInternal
+	}
+	e.err = &said
+	return e
+}
+
+// sayError reports a fault of the open turn. recoverable: the harness itself
+// goes on from it.
+func (m *Machine) sayError(e protocol.TurnError, recoverable bool) {
+	m.emit(&protocol.ErrorEvent{
+		SessionID: &m.o.SessionID, TurnID: &m.turn.id, Category: e.Category, Message: e.Message,
+		Recoverable: recoverable, Timestamp: m.now,
+	})
+}
+
+// notice reports a fault from which the harness goes on.
+func (m *Machine) notice(u harness.Notice) {
+	e := protocol.TurnError{Category: u.Category, Message: u.Message}
+	if e.Category == "" {
+		e.Category = protocol.CategoryInternal
+	}
+	m.sayError(e, true)
+}
+
+// optional is s, or nil where it is "".
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
