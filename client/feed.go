@@ -24,6 +24,10 @@ type Feed struct {
 // ends it.
 func (c *Client) Follow(session string) *Feed { return c.follow(session, false) }
 
+// FollowNew is Follow for a session that is about to begin: a first event other
+// than seq 1 is a hole, and healed.
+func (c *Client) FollowNew(session string) *Feed { return c.follow(session, true) }
+
 func (c *Client) follow(session string, fromStart bool) *Feed {
 	f := &Feed{c: c, session: session, fromStart: fromStart, signal: make(chan struct{}, 1)}
 	c.mu.Lock()

@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/sourcegraph/jsonrpc2"
+	"go.uber.org/zap"
+
+	"agent-server/protocol"
+	"agent-server/session"
+)
+
+// call is one request whose answer is owed.
+type call struct {
+	sub  *Subscriber
+	conn *jsonrpc2.Conn
+	id   jsonrpc2.ID
+	// session is the session whose machine owes the answer; "" where the
+	// handler answers itself.
+	session string
+}
+
+// barrier is what precedes an answer; it rides in the response's meta member,
+// which the stream takes off.
+type barrier struct {
+	Session string `json:"session"`
+	Seq     int64  `json:"seq"`
+}
+
+// result answers with a result struct of package protocol.
+func (c *call) result(v any) { c.send(v, nil, barrier{}) }
+
+// fail answers with an error.
+func (c *call) fail(err *protocol.Error) { c.send(nil, err, barrier{}) }
+
+func (c *call) send(v any, fault *protocol.Error, b barrier) {
+	resp := &jsonrpc2.Response{ID: c.id}
+	if fault != nil {
+		resp.Error = wireError(fault)
+	} else {
+		raw := json.RawMessage(protocol.Encode(v))
+		resp.Result = &raw
+	}
+	if b.Seq > 0 {
+		raw := json.RawMessage(protocol.Encode(b))
+		resp.Meta = &raw
+	}
+	if err := c.conn.SendResponse(context.Background(), resp); err != nil {
+		// The connection is gone; what was decided stays decided.
+		c.sub.gw.zap.Debug("answer not sent", zap.String("connection", c.sub.o.Name), zap.Error(err))
+	}
+}
+
+// wireError is the one mapping from our errors to the library's.
+func wireError(e *protocol.Error) *jsonrpc2.Error {
+	out := &jsonrpc2.Error{Code: int64(e.Code), Message: e.Message}
+	if e.Data != nil {
+		raw := json.RawMessage(e.Data)
+		out.Data = &raw
+	}
+	return out
+}
+
+// answer gives a token what it is owed, after the session has been sent up to
+// seq.
+func (g *Gateway) answer(a session.Answer, sessionID string, seq int64) {
+	c := g.tokens.redeem(a.Token)
+	if c == nil {
+		g.zap.DPanic("a request was answered twice", zap.String("session", sessionID))
+		return
+	}
+	c.send(a.Result, a.Err, barrier{Session: sessionID, Seq: seq})
+}
+
+// refuseAll answers every open request of a session with an error.
+func (g *Gateway) refuseAll(sessionID string, err *protocol.Error) {
+	for _, c := range g.tokens.take(sessionID) {
+		c.fail(err)
+	}
+}

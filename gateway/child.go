@@ -1,0 +1,170 @@
+package gateway
+
+import (
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"agent-server/harness"
+	"agent-server/harness/process"
+	"agent-server/session"
+)
+
+// child is one process of a session, and the sink of its lines. It knows the
+// machine it was started for: what it says after that machine's end goes nowhere.
+type child struct {
+	s       *Session
+	machine *session.Machine
+	gen     int
+	proc    *process.Process
+	// gone is closed when its exit has been taken note of.
+	gone chan struct{}
+}
+
+// pendingSpawn waits for the processes before it to be gone: a native session is
+// never in two processes.
+type pendingSpawn struct {
+	spawn session.Spawn
+	stdin []byte
+}
+
+// drive stops, spawns and writes; called under the session's lock.
+func (s *Session) drive(out session.Output) {
+	if out.Stop != nil {
+		s.stopChild(*out.Stop)
+	}
+	if out.Spawn != nil {
+		s.waiting = &pendingSpawn{spawn: *out.Spawn}
+	}
+	if len(out.Stdin) > 0 {
+		s.write(out.StdinGen, out.Stdin)
+	}
+	s.spawnIfFree()
+}
+
+func (s *Session) stopChild(stop session.Stop) {
+	if s.waiting != nil && s.waiting.spawn.Gen == stop.Gen {
+		s.waiting = nil
+		s.queue = append(s.queue, session.Exited{Gen: stop.Gen, Status: harness.ExitStatus{Asked: true}})
+		return
+	}
+	if c := s.childOf(stop.Gen); c != nil {
+		c.stop(stop.Kill)
+	}
+}
+
+func (s *Session) childOf(gen int) *child {
+	for _, c := range s.children {
+		if c.gen == gen && c.machine == s.machine {
+			return c
+		}
+	}
+	return nil
+}
+
+// write queues lines for a process, or keeps them for one that has yet to start.
+func (s *Session) write(gen int, lines []byte) {
+	if s.waiting != nil && s.waiting.spawn.Gen == gen {
+		s.waiting.stdin = append(s.waiting.stdin, lines...)
+		return
+	}
+	c := s.childOf(gen)
+	if c == nil {
+		return
+	}
+	if err := c.proc.Write(lines); err != nil {
+		s.gw.zap.Warn("harness takes no input", zap.String("session", s.id), zap.Error(err))
+	}
+}
+
+// spawnIfFree starts the waiting process once no other of this session is left.
+func (s *Session) spawnIfFree() {
+	w := s.waiting
+	if w == nil || len(s.children) > 0 {
+		return
+	}
+	s.waiting = nil
+	c, err := s.spawn(w.spawn)
+	if err != nil {
+		s.queue = append(s.queue, session.SpawnFailed{Gen: w.spawn.Gen, Message: err.Error()})
+		return
+	}
+	s.children = append(s.children, c)
+	if len(w.stdin) > 0 {
+		s.write(c.gen, w.stdin)
+	}
+	s.queue = append(s.queue, session.Spawned{Gen: c.gen})
+}
+
+// spawn starts one process. The session's lock is held, so that no line of it is
+// taken before the machine has heard of it.
+func (s *Session) spawn(sp session.Spawn) (*child, error) {
+	path, args, env, err := s.reg.command(sp.Launch)
+	if err != nil {
+		return nil, err
+	}
+	o := s.gw.o
+	c := &child{s: s, machine: s.machine, gen: sp.Gen, gone: make(chan struct{})}
+	c.proc, err = process.Start(process.Spec{
+		Path: path, Args: args, Dir: sp.Launch.Config.Cwd, MaxLineBytes: o.MaxLineBytes, Log: s.gw.zap,
+		Env: environment(o.Environ, o.PassEnv, s.reg.Harness.Info(), env, sp.Launch.Config),
+	}, c)
+	if err != nil {
+		return nil, fmt.Errorf("starting harness %s: %w", s.reg.Harness.Info().ID, err)
+	}
+	s.gw.zap.Info("harness started", zap.String("session", s.id), zap.Int("pid", c.proc.PID()), zap.Int("gen", c.gen))
+	return c, nil
+}
+
+func (c *child) stop(kill bool) {
+	if kill {
+		c.proc.Kill()
+		return
+	}
+	c.proc.Stop()
+}
+
+// feed steps the machine the process belongs to, if it is still the session's.
+func (c *child) feed(in session.Input) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if c.machine == c.s.machine {
+		c.s.run(in)
+	}
+}
+
+// Line implements process.Sink. It waits while a connection that may not lose
+// anything is too far behind.
+func (c *child) Line(line []byte) {
+	c.s.cursors.throttle(c.s.gw.o.MaxLagBytes)
+	c.feed(session.NativeLine{Gen: c.gen, Line: line})
+}
+
+// Dropped implements process.Sink.
+func (c *child) Dropped(bytes int64) { c.feed(session.LineDropped{Gen: c.gen, Bytes: bytes}) }
+
+// Exited implements process.Sink.
+func (c *child) Exited(st process.Status) {
+	s := c.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer close(c.gone)
+	s.gw.zap.Info("harness ended", zap.String("session", s.id), zap.Int("gen", c.gen), zap.Stringer("status", st))
+	s.drop(c)
+	if c.machine == s.machine && s.machine != nil {
+		status := harness.ExitStatus{Code: st.Code, Signal: st.Signal, Stderr: st.StderrTail, Asked: st.Stopped}
+		s.queue = append(s.queue, session.Exited{Gen: c.gen, Status: status})
+	}
+	s.spawnIfFree()
+	s.drain()
+}
+
+// drop takes a process off the list.
+func (s *Session) drop(c *child) {
+	for i, other := range s.children {
+		if other == c {
+			s.children = append(s.children[:i], s.children[i+1:]...)
+			return
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package gateway
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// cursor is how far one connection has read one session's log.
+type cursor struct {
+	s   *Session
+	sub *Subscriber
+	// seq is the last seq sent; the writer goroutine moves it.
+	seq atomic.Int64
+	// sent counts the bytes sent, against Session.published.
+	sent atomic.Int64
+	// dirty: it stands in the subscriber's dirty list.
+	dirty atomic.Bool
+	// caughtUp receives, coalesced, when the cursor has moved.
+	caughtUp chan struct{}
+
+	// due and mark are the writer goroutine's alone.
+	due  bool
+	mark int64
+}
+
+func (c *cursor) advance(seq int64, bytes int) {
+	c.seq.Store(seq)
+	c.sent.Add(int64(bytes))
+	select {
+	case c.caughtUp <- struct{}{}:
+	default:
+	}
+}
+
+func (c *cursor) lag() int64 { return c.s.published.Load() - c.sent.Load() }
+
+// cursors are those of one session. Their lock is their own: connections come
+// and go without waiting for a step.
+type cursors struct {
+	mu   sync.RWMutex
+	list []*cursor
+}
+
+// subscribe gives a connection a cursor at the session's head.
+func (s *Session) subscribe(sub *Subscriber) {
+	s.cursors.mu.Lock()
+	defer s.cursors.mu.Unlock()
+	c := &cursor{s: s, sub: sub, caughtUp: make(chan struct{}, 1)}
+	// Bytes before the seq: publish goes the other way round, so that the lag
+	// is never counted too small.
+	c.sent.Store(s.published.Load())
+	c.seq.Store(s.head.Load())
+	s.cursors.list = append(s.cursors.list, c)
+	sub.mu.Lock()
+	sub.byID[s.id] = c
+	sub.mu.Unlock()
+}
+
+// unsubscribe takes a connection's cursor away.
+func (s *Session) unsubscribe(sub *Subscriber) {
+	s.cursors.mu.Lock()
+	defer s.cursors.mu.Unlock()
+	for i, c := range s.cursors.list {
+		if c.sub == sub {
+			s.cursors.list = append(append([]*cursor(nil), s.cursors.list[:i]...), s.cursors.list[i+1:]...)
+			return
+		}
+	}
+}
+
+// wake tells every connection that the head has moved.
+func (cs *cursors) wake() {
+	cs.mu.RLock()
+	defer cs.mu.RUnlock()
+	for _, c := range cs.list {
+		if c.dirty.CompareAndSwap(false, true) {
+			c.sub.push(c)
+		}
+	}
+}
+
+// throttle waits while a connection that may not lose anything lags by more than
+// maxLag; it ends with that connection.
+func (cs *cursors) throttle(maxLag int64) {
+	for {
+		c := cs.behind(maxLag)
+		if c == nil {
+			return
+		}
+		select {
+		case <-c.caughtUp:
+		case <-c.sub.done:
+			return
+		}
+	}
+}
+
+func (cs *cursors) behind(maxLag int64) *cursor {
+	cs.mu.RLock()
+	defer cs.mu.RUnlock()
+	for _, c := range cs.list {
+		if c.sub.o.Pause && c.lag() > maxLag {
+			return c
+		}
+	}
+	return nil
+}

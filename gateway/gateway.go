@@ -1,0 +1,198 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"agent-server/eventlog"
+	"agent-server/protocol"
+	"agent-server/session"
+)
+
+// Gateway runs many sessions for many connections.
+type Gateway struct {
+	o        Options
+	registry *registry
+	log      eventlog.Log
+	zap      *zap.Logger
+	instance string
+	logID    string
+	hashKey  []byte
+
+	// wg counts what the gateway has started: timers that are set, slow methods.
+	wg     sync.WaitGroup
+	tokens tokens
+	// admitting is held while a turn is admitted: a shutdown sees every session
+	// that was let in before it.
+	admitting sync.RWMutex
+	stopping  atomic.Bool
+	stopOnce  sync.Once
+	done     chan struct{}
+
+	mu          sync.RWMutex
+	sessions    map[string]*Session
+	subscribers map[*Subscriber]struct{}
+}
+
+// New makes a gateway; Shutdown ends it.
+func New(o Options) (*Gateway, error) {
+	o = o.withDefaults()
+	registry, err := newRegistry(o)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{o: o, registry: registry, log: o.Log, zap: o.Logger, hashKey: make([]byte, 32),
+		done: make(chan struct{}), sessions: map[string]*Session{}, subscribers: map[*Subscriber]struct{}{}}
+	g.instance, g.logID = g.mint(), g.mint()
+	fill(g.hashKey)
+	return g, nil
+}
+
+// InstanceID is the UUIDv7 that initialize tells: one for each process.
+func (g *Gateway) InstanceID() string { return g.instance }
+
+// Done is closed when a shutdown, asked for by a client or by Shutdown, has
+// ended every session.
+func (g *Gateway) Done() <-chan struct{} { return g.done }
+
+// Connect makes what one connection pulls from and calls. From now on it is sent
+// every session's events: those that exist from their head, later ones from
+// their first.
+func (g *Gateway) Connect(o ConnectOptions) *Subscriber {
+	sub := newSubscriber(g, o)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.subscribers[sub] = struct{}{}
+	for _, s := range g.sessions {
+		s.subscribe(sub)
+	}
+	return sub
+}
+
+func (g *Gateway) disconnect(sub *Subscriber) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.subscribers, sub)
+	for _, s := range g.sessions {
+		s.unsubscribe(sub)
+	}
+}
+
+// Shutdown ends every session: running turns may go on for drain, then they are
+// cancelled; permissions are cancelled, harnesses stopped, session.ended said. It
+// returns when all that has happened, or an error that names what is left when
+// ctx ends or the bound has passed. A second call waits for the first.
+func (g *Gateway) Shutdown(ctx context.Context, drain time.Duration) error {
+	g.begin(drain)
+	select {
+	case <-g.done:
+		return g.leftovers()
+	case <-ctx.Done():
+		return fmt.Errorf("shutting down: %w", ctx.Err())
+	}
+}
+
+// begin starts the end, once. A later call that allows less time is heeded.
+func (g *Gateway) begin(drain time.Duration) {
+	g.admitting.Lock()
+	g.stopping.Store(true)
+	g.admitting.Unlock()
+	drain = max(drain, 0)
+	for _, s := range g.all() {
+		s.step(session.Shutdown{Drain: drain.Milliseconds()})
+	}
+	g.stopOnce.Do(func() { g.wg.Go(func() { g.finish(drain + shutdownBound) }) })
+}
+
+// finish waits for every session's end, at most for bound.
+func (g *Gateway) finish(bound time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
+	defer cancel()
+	for _, s := range g.all() {
+		s.wait(ctx)
+	}
+	close(g.done)
+}
+
+func (g *Gateway) leftovers() error {
+	var errs []error
+	for _, s := range g.all() {
+		if !s.ended() {
+			errs = append(errs, fmt.Errorf("session %s did not end in time", s.id))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Close waits for what the gateway has started and closes the log. Shutdown
+// comes first.
+func (g *Gateway) Close() error {
+	for _, s := range g.all() {
+		s.release()
+	}
+	g.wg.Wait()
+	if err := g.log.Close(); err != nil {
+		return fmt.Errorf("closing the log: %w", err)
+	}
+	return nil
+}
+
+func (g *Gateway) all() []*Session {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	out := make([]*Session, 0, len(g.sessions))
+	for _, s := range g.sessions {
+		out = append(out, s)
+	}
+	return out
+}
+
+// lookup gives a session that exists; nil: none does.
+func (g *Gateway) lookup(id string) *Session {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.sessions[id]
+}
+
+// obtain gives a session, made where there is none.
+func (g *Gateway) obtain(id string) (*Session, error) {
+	if s := g.lookup(id); s != nil {
+		return s, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if s := g.sessions[id]; s != nil {
+		return s, nil
+	}
+	info, err := g.log.Open(id)
+	if err != nil && !errors.Is(err, eventlog.ErrPruned) {
+		return nil, fmt.Errorf("opening the log of session %s: %w", id, err)
+	}
+	s := newSession(g, id, info)
+	g.sessions[id] = s
+	for sub := range g.subscribers {
+		s.subscribe(sub)
+	}
+	return s, nil
+}
+
+// forget drops a session that has never said anything.
+func (g *Gateway) forget(s *Session) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.sessions[s.id] == s {
+		delete(g.sessions, s.id)
+	}
+}
+
+func (g *Gateway) mint() string {
+	var r [10]byte
+	fill(r[:])
+	return protocol.UUIDv7(time.Now().UnixMilli(), r)
+}

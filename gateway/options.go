@@ -1,0 +1,123 @@
+package gateway
+
+import (
+	"crypto/rand"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+
+	"agent-server/eventlog"
+	"agent-server/harness"
+	"agent-server/protocol"
+	"agent-server/session"
+)
+
+// Defaults of Options.
+const (
+	// DefaultDrainTimeout is how long running turns may go on at a shutdown.
+	DefaultDrainTimeout = 10 * time.Second
+	// DefaultMaxLagBytes is how far a pausing connection may fall behind.
+	DefaultMaxLagBytes = 64 << 20
+	// shutdownBound is what a shutdown may take beyond its drain: cancel, stop
+	// ladder, leftovers.
+	shutdownBound = 25 * time.Second
+)
+
+// Registration is a harness as the operator installed it.
+type Registration struct {
+	// Harness is its adapter.
+	Harness harness.Harness
+	// Path is its executable; "": Info().Executable, looked up on PATH.
+	Path string
+	// Args stand before the adapter's own arguments.
+	Args []string
+}
+
+// Observer sees every step of every session, under the session's lock, before
+// it is performed: recordings are made from it.
+type Observer interface {
+	// Opened: a machine was made.
+	Opened(o session.Options)
+	// Stepped: a machine took an input at a time (epoch ms) and gave an output.
+	// A line in the input is valid during the call only.
+	Stepped(sessionID string, at int64, in session.Input, out session.Output)
+}
+
+// Options are what a gateway is made of. The zero value of each member but
+// Harnesses is useful.
+type Options struct {
+	// Harnesses are what turns can be run on.
+	Harnesses []Registration
+	// DefaultACP is the id that plain "acp" stands for as config.harness; "":
+	// it is not available.
+	DefaultACP protocol.HarnessID
+	// Log holds the events; nil: a memory log of its own.
+	Log eventlog.Log
+	// Durability is what initialize says of Log; "" is "ephemeral".
+	Durability string
+	// Version is what initialize says; "" leaves it out.
+	Version string
+	// Environ is what children inherit from, through the allow-list; nil: the
+	// process's own.
+	Environ []string
+	// PassEnv names further variables that children inherit.
+	PassEnv []string
+	// MaxPermissionMode caps what a client may ask; "": no cap.
+	MaxPermissionMode protocol.PermissionMode
+	// DrainTimeout is how long running turns may go on at a shutdown; 0: 10 s,
+	// negative: not at all.
+	DrainTimeout time.Duration
+	// IdleTimeout is how long a process is kept without a turn; 0: 5 min.
+	IdleTimeout time.Duration
+	// MaxMessageBytes is what initialize says of a line from a client; 0: 10 MiB.
+	MaxMessageBytes int64
+	// MaxLineBytes bounds a line from a harness; 0: 64 MiB.
+	MaxLineBytes int
+	// MaxLagBytes is how far a pausing connection may fall behind before its
+	// sessions' harnesses are no longer read; 0: 64 MiB.
+	MaxLagBytes int64
+	// Seed gives each machine its entropy; nil: crypto/rand.
+	Seed func() [32]byte
+	// Observer sees every step; nil: nobody does.
+	Observer Observer
+	// Logger takes the log; nil: nothing is logged.
+	Logger *zap.Logger
+}
+
+// withDefaults is the one place where Options are completed.
+func (o Options) withDefaults() Options {
+	if o.Log == nil {
+		o.Log = eventlog.NewMemory(eventlog.MemoryOptions{})
+	}
+	if o.Durability == "" {
+		o.Durability = "ephemeral"
+	}
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	if o.DrainTimeout == 0 {
+		o.DrainTimeout = DefaultDrainTimeout
+	}
+	if o.MaxMessageBytes == 0 {
+		o.MaxMessageBytes = protocol.DefaultMaxMessageBytes
+	}
+	if o.MaxLagBytes == 0 {
+		o.MaxLagBytes = DefaultMaxLagBytes
+	}
+	if o.Seed == nil {
+		o.Seed = randomSeed
+	}
+	if o.Logger == nil {
+		o.Logger = zap.NewNop()
+	}
+	return o
+}
+
+func randomSeed() (s [32]byte) {
+	fill(s[:])
+	return s
+}
+
+// fill reads from the system's entropy, which does not fail.
+func fill(b []byte) { _, _ = rand.Read(b) }

@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"fmt"
+	"os/exec"
+	"sort"
+
+	"agent-server/harness"
+	"agent-server/protocol"
+)
+
+// registry is what the gateway knows of harnesses; it never changes.
+type registry struct {
+	byID       map[protocol.HarnessID]*Registration
+	order      []protocol.HarnessID
+	defaultACP protocol.HarnessID
+}
+
+func newRegistry(o Options) (*registry, error) {
+	r := &registry{byID: map[protocol.HarnessID]*Registration{}, defaultACP: o.DefaultACP}
+	for i := range o.Harnesses {
+		reg := &o.Harnesses[i]
+		id := reg.Harness.Info().ID
+		if id == "" || r.byID[id] != nil {
+			return nil, fmt.Errorf("registering harness %q: the id is empty or taken", id)
+		}
+		r.byID[id] = reg
+		r.order = append(r.order, id)
+	}
+	sort.Slice(r.order, func(i, j int) bool { return r.order[i] < r.order[j] })
+	if r.defaultACP != "" && r.byID[r.defaultACP] == nil {
+		return nil, fmt.Errorf("default ACP agent %q is no registered harness", r.defaultACP)
+	}
+	return r, nil
+}
+
+// known says whether an id may stand in config.harness at all: a base client's
+// four always may.
+func (r *registry) known(id protocol.HarnessID) bool { return id.Base() || r.byID[id] != nil }
+
+// find gives what an id stands for; nil: nothing here. Plain acp is the
+// operator's default agent, unless a harness is registered by that very name.
+func (r *registry) find(id protocol.HarnessID) *Registration {
+	if reg := r.byID[id]; reg != nil {
+		return reg
+	}
+	if id == protocol.HarnessACP && r.defaultACP != "" {
+		return r.byID[r.defaultACP]
+	}
+	return nil
+}
+
+// available lists the ids whose executable resolves and may be run.
+func (r *registry) available() []protocol.HarnessID {
+	var ids []protocol.HarnessID
+	for _, id := range r.order {
+		if _, err := r.byID[id].resolve(); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// capabilities is initialize's map of what is available here.
+func (r *registry) capabilities() map[protocol.HarnessID]protocol.AgentCapabilities {
+	m := map[protocol.HarnessID]protocol.AgentCapabilities{}
+	for _, id := range r.available() {
+		m[id] = r.byID[id].Harness.Info().Capabilities
+	}
+	if r.byID[protocol.HarnessACP] == nil && r.defaultACP != "" {
+		if c, ok := m[r.defaultACP]; ok {
+			m[protocol.HarnessACP] = c
+		}
+	}
+	return m
+}
+
+// resolve finds the executable; it starts nothing.
+func (r *Registration) resolve() (string, error) {
+	name := r.Path
+	if name == "" {
+		name = r.Harness.Info().Executable
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("finding the executable of harness %s: %w", r.Harness.Info().ID, err)
+	}
+	return path, nil
+}
+
+// command is what one process is started with.
+func (r *Registration) command(l harness.Launch) (path string, args []string, env []string, err error) {
+	if path, err = r.resolve(); err != nil {
+		return "", nil, nil, err
+	}
+	cmd, err := r.Harness.Launch(l)
+	if err != nil {
+		return "", nil, nil, fmt.Errorf("preparing harness %s: %w", r.Harness.Info().ID, err)
+	}
+	return path, append(append([]string(nil), r.Args...), cmd.Args...), cmd.Env, nil
+}

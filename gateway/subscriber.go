@@ -1,0 +1,156 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// ConnectOptions say what kind of connection it is.
+type ConnectOptions struct {
+	// Pause: the connection is the only consumer (stdio), so that harnesses
+	// wait when it falls behind MaxLagBytes instead of losing it.
+	Pause bool
+	// Name tells connections apart in the log.
+	Name string
+}
+
+// Subscriber is one connection's view of the gateway: what it calls (it is a
+// jsonrpc2.Handler) and what it pulls from (it is a transport.Source). A cursor
+// a session, no queue: a slow consumer holds no memory of its own.
+type Subscriber struct {
+	gw    *Gateway
+	o     ConnectOptions
+	wake  chan struct{}
+	done  chan struct{}
+	close sync.Once
+	// open: the connection asked for openHarnesses.
+	open atomic.Bool
+
+	mu sync.Mutex
+	// dirty are cursors whose session's head has moved since the last Mark.
+	dirty []*cursor
+	// byID are all cursors.
+	byID map[string]*cursor
+
+	// due are the cursors of this round; the writer goroutine's alone.
+	due []*cursor
+}
+
+func newSubscriber(g *Gateway, o ConnectOptions) *Subscriber {
+	return &Subscriber{gw: g, o: o, wake: make(chan struct{}, 1), done: make(chan struct{}), byID: map[string]*cursor{}}
+}
+
+// Handle serves one request; it does not block. It is the library's handler.
+func (sub *Subscriber) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	if req.Notif {
+		return
+	}
+	sub.gw.serve(&call{sub: sub, conn: conn, id: req.ID}, req)
+}
+
+// Wake implements transport.Source.
+func (sub *Subscriber) Wake() <-chan struct{} { return sub.wake }
+
+// Close implements transport.Source: the connection is gone.
+func (sub *Subscriber) Close() {
+	sub.close.Do(func() {
+		close(sub.done)
+		sub.gw.disconnect(sub)
+	})
+}
+
+// Mark implements transport.Source: what is visible now is this round's.
+func (sub *Subscriber) Mark() {
+	sub.mu.Lock()
+	fresh := sub.dirty
+	sub.dirty = nil
+	sub.mu.Unlock()
+	for _, c := range fresh {
+		c.dirty.Store(false)
+	}
+	for _, c := range fresh {
+		if !c.due {
+			c.due = true
+			sub.due = append(sub.due, c)
+		}
+	}
+	for _, c := range sub.due {
+		c.mark = c.s.head.Load()
+	}
+}
+
+// Read implements transport.Source.
+func (sub *Subscriber) Read(dst []byte, session string, seq int64, budget int) ([]byte, bool, error) {
+	if session != "" {
+		c := sub.cursor(session)
+		if c == nil {
+			return dst, false, nil
+		}
+		dst, err := sub.read(dst, c, seq, budget)
+		return dst, c.seq.Load() < seq, err
+	}
+	limit := len(dst) + budget
+	for len(sub.due) > 0 {
+		c := sub.due[0]
+		var err error
+		if dst, err = sub.read(dst, c, c.mark, limit-len(dst)); err != nil {
+			return dst, false, err
+		}
+		if c.seq.Load() < c.mark {
+			return dst, true, nil
+		}
+		c.due = false
+		sub.due = sub.due[1:]
+		if len(dst) >= limit {
+			return dst, len(sub.due) > 0, nil
+		}
+	}
+	return dst, false, nil
+}
+
+// read appends one session's lines after its cursor, up to a seq.
+func (sub *Subscriber) read(dst []byte, c *cursor, upto int64, budget int) ([]byte, error) {
+	after := c.seq.Load()
+	if after >= upto {
+		return dst, nil
+	}
+	records, err := sub.gw.log.Read(c.s.id, after, max(budget, 1))
+	if err != nil {
+		return dst, fmt.Errorf("reading session %s after seq %d: %w", c.s.id, after, err)
+	}
+	bytes := 0
+	for _, r := range records {
+		if r.Seq > upto {
+			break
+		}
+		line := r.Line
+		if r.Base != nil && !sub.open.Load() {
+			line = r.Base
+		}
+		dst = append(dst, line...)
+		after, bytes = r.Seq, bytes+len(r.Line)
+	}
+	c.advance(after, bytes)
+	return dst, nil
+}
+
+func (sub *Subscriber) cursor(session string) *cursor {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	return sub.byID[session]
+}
+
+// push notes that a session's head has moved, and wakes the writer.
+func (sub *Subscriber) push(c *cursor) {
+	sub.mu.Lock()
+	sub.dirty = append(sub.dirty, c)
+	sub.mu.Unlock()
+	select {
+	case sub.wake <- struct{}{}:
+	default:
+	}
+}

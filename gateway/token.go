@@ -1,0 +1,49 @@
+package gateway
+
+import (
+	"sync"
+
+	"agent-server/session"
+)
+
+// tokens maps what a machine answers to the request that is owed it. Each token
+// is redeemed once.
+type tokens struct {
+	mu   sync.Mutex
+	last session.Token
+	open map[session.Token]*call
+}
+
+func (t *tokens) issue(c *call) session.Token {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open == nil {
+		t.open = map[session.Token]*call{}
+	}
+	t.last++
+	t.open[t.last] = c
+	return t.last
+}
+
+// redeem gives the request of a token; nil: it was answered before.
+func (t *tokens) redeem(token session.Token) *call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.open[token]
+	delete(t.open, token)
+	return c
+}
+
+// take redeems every token of a session.
+func (t *tokens) take(sessionID string) []*call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []*call
+	for token, c := range t.open {
+		if c.session == sessionID {
+			out = append(out, c)
+			delete(t.open, token)
+		}
+	}
+	return out
+}
