@@ -5,7 +5,7 @@ import "strings"
 // chunkBytes is from what length on a piece of grown text is left as it is. What
 // is shorter is copied with the next delta: so a delta costs its own bytes and at
 // most these, and the pieces do not get too many.
-const chunkBytes = 256
+const chunkBytes = 64
 
 // grown is text that deltas have added, as a list of pieces. It never changes and
 // shares its pieces with every earlier stage of itself: adding to the same stage

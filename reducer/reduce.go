@@ -34,6 +34,15 @@ func FoldEnvelope(f Folded, env protocol.Envelope) (Folded, []Change) {
 	return Folded{next, env.Seq}, changes
 }
 
+// Join is the newer of two folds of the same session; a where they are equally new.
+// A snapshot is taken with it: one that is stale never moves a fold backwards.
+func Join(a, b Folded) Folded {
+	if b.Seq > a.Seq {
+		return b
+	}
+	return a
+}
+
 // fold is the one implementation. The arms for raw and for a nil event change
 // nothing.
 func fold(c *Conversation, ev protocol.Event, r *recorder) *Conversation {
