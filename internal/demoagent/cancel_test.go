@@ -21,35 +21,36 @@ var prompts = []string{
 // saboteur is an output that cancels the turn from inside the write of the n-th
 // line, which is the only way to hit every moment between two lines.
 type saboteur struct {
-	agent  *agent
-	after  int // lines to let pass before the act
-	act    []string
-	lines  []string
-	answer bool // to permission requests, with "allow"
+	agent *agent
+	after int    // lines to let pass before the act
+	act   string // the client's line; empty: none
+	lines []string
 }
 
+// Write also answers each permission request with "allow", after the act, as a
+// client does that has not yet seen what its act led to; but a withdrawn question
+// stays unanswered.
 func (s *saboteur) Write(p []byte) (int, error) {
 	line := strings.TrimSuffix(string(p), "\n")
 	s.lines = append(s.lines, line)
-	if s.answer && strings.Contains(line, "session/request_permission") {
-		s.do(`{"jsonrpc":"2.0","id":0,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}`)
+	now := len(s.lines) == s.after && s.act != ""
+	if now {
+		s.do(s.act)
 	}
-	if len(s.lines) == s.after {
-		s.do(s.act...)
+	if strings.Contains(line, "session/request_permission") && !(now && s.act == withdrawLine) {
+		s.do(`{"jsonrpc":"2.0","id":0,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}`)
 	}
 	return len(p), nil
 }
 
-func (s *saboteur) do(lines ...string) {
-	for _, line := range lines {
-		s.agent.receive(context.Background(), input{line: []byte(line)})
-	}
+func (s *saboteur) do(line string) {
+	s.agent.receive(context.Background(), input{line: []byte(line)})
 }
 
 // sabotage runs one prompt to its end, acting after so many lines, and returns
 // all lines.
-func sabotage(prompt string, after int, act ...string) []string {
-	s := &saboteur{after: after, act: act, answer: true}
+func sabotage(prompt string, after int, act string) []string {
+	s := &saboteur{after: after, act: act}
 	opts := Options{Seed: testSeed, Exit: func(int) {}, IgnoreSignals: func() {}}
 	s.agent = newAgent(context.Background(), s, io.Discard, opts)
 	s.agent.initialized = true
@@ -57,6 +58,9 @@ func sabotage(prompt string, after int, act ...string) []string {
 	s.do(`{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"sessionId":"` + firstSession +
 		`","prompt":[{"type":"text","text":"` + prompt + `"}]}}`)
 	s.agent.turns.Wait()
+	if n := len(s.agent.asks); n > 0 {
+		s.lines = append(s.lines, fmt.Sprintf("%d questions are kept", n))
+	}
 	return s.lines
 }
 
@@ -74,7 +78,7 @@ func updates(prompt string) int {
 	case "hang silent", "error":
 		return 0
 	}
-	return len(sabotage(prompt, 0)) - 1
+	return len(sabotage(prompt, 0, "")) - 1
 }
 
 // TestCancelAtEveryLine: wherever a cancel hits, the turn says at most what
@@ -140,7 +144,7 @@ func openTools(t *testing.T, lines []string) string {
 // lines which are none: no further word of it comes after a cancel.
 func TestNoiseCancelled(t *testing.T) {
 	t.Parallel()
-	whole := sabotage("noise", 0)
+	whole := sabotage("noise", 0, "")
 	for after := 1; after < len(whole); after++ {
 		lines := sabotage("noise", after, cancelLine)
 		words := 0

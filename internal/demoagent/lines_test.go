@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// readAll reads lines to the end: a lost one is "…".
+// readAll reads lines to the end: a lost one is "…" and what was kept of it.
 func readAll(in io.Reader, limit int) (lines []string, end error) {
 	r := bufio.NewReaderSize(in, 16)
 	for {
@@ -20,7 +20,7 @@ func readAll(in io.Reader, limit int) (lines []string, end error) {
 		case next.err != nil:
 			return lines, next.err
 		case next.tooLong:
-			lines = append(lines, "…")
+			lines = append(lines, "…"+string(next.line))
 		default:
 			lines = append(lines, string(next.line))
 		}
@@ -42,6 +42,7 @@ func TestReadLine(t *testing.T) {
 		{"at the limit", long[:31] + "\nb\n", []string{long[:31] + "\n", "b\n"}},
 		{"over the limit", "a\n" + long[:32] + "\nb\n", []string{"a\n", "…", "b\n"}},
 		{"far over the limit", long + long + "\nb\n", []string{"…", "b\n"}},
+		{"over the limit, with a short rest", long + long[:20] + "\nb\n", []string{"…", "b\n"}},
 		{"cut off", "a\nb", []string{"a\n"}},
 		{"cut off over the limit", "a\n" + long, []string{"a\n"}},
 	} {

@@ -69,12 +69,46 @@ func TestDeltasKeepTime(t *testing.T) {
 	})
 }
 
+// slowWriter takes its time, and notes when each line came.
+type slowWriter struct {
+	start time.Time
+	takes time.Duration
+	at    []time.Duration
+}
+
+func (s *slowWriter) Write(p []byte) (int, error) {
+	s.at = append(s.at, time.Since(s.start))
+	time.Sleep(s.takes)
+	return len(p), nil
+}
+
+// TestDeltasDoNotDrift: a slow reader delays a delta, but not those after it.
+// The clock is the bubble's.
+func TestDeltasDoNotDrift(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		out := &slowWriter{start: time.Now(), takes: 100 * time.Microsecond}
+		a := newAgent(t.Context(), out, io.Discard, Options{Seed: testSeed})
+		turn := &turn{agent: a, session: a.beginSession("", "/"), text: "deltas 4 250"}
+		if err := deltas(t.Context(), turn); err != nil {
+			t.Fatal(err)
+		}
+		for i, at := range out.at {
+			if want := time.Duration(i) * 250 * time.Microsecond; at != want {
+				t.Errorf("delta %d came after %v, not %v", i+1, at, want)
+			}
+		}
+		if len(out.at) != 4 {
+			t.Errorf("%d deltas", len(out.at))
+		}
+	})
+}
+
 // TestNoiseText: what a reader makes of the noise script if it strips escape
 // sequences before an object and skips what is no message.
 func TestNoiseText(t *testing.T) {
 	t.Parallel()
 	var text []string
-	for _, line := range sabotage("noise", 0) {
+	for _, line := range sabotage("noise", 0, "") {
 		at := strings.Index(line, `{"jsonrpc":"2.0","method":"session/update"`)
 		if at >= 0 && strings.Contains(line, kindMessage) {
 			text = append(text, strings.TrimSpace(line[at:]))
