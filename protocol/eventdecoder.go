@@ -39,7 +39,7 @@ func anEnvelope(r *reading, raw []byte) Envelope {
 		return Envelope{}
 	}
 	return Envelope{
-		SessionID: need(&o, "sessionId", aString),
+		SessionID: need(&o, "sessionId", aSessionID),
 		Seq:       need(&o, "seq", aPositive),
 		PrevSeq:   maybe(&o, "prevSeq", aNatural),
 		Event:     need(&o, "event", anEvent),
@@ -52,49 +52,31 @@ func anEvent(r *reading, raw []byte) Event {
 	if !ok {
 		return nil
 	}
-	kind := discriminator[EventType](&o)
-	if kind == "" {
-		return nil
-	}
-	if ev := knownEvent(&o, kind); ev != nil {
-		return ev
-	}
-	return unknownEvent(&o, kind, raw)
-}
-
-// knownEvent is the registry: one line a type. nil for a type not listed.
-func knownEvent(o *object, kind EventType) Event {
-	switch kind {
-	case TypeMessagePartDelta:
-		return readMessagePartDelta(o)
-	case TypeMessagePart:
-		return readMessagePart(o)
-	case TypeSessionCreated:
-		return readSessionCreated(o)
-	case TypeSessionEnded:
-		return readSessionEnded(o)
-	case TypeSessionUsage:
-		return readSessionUsage(o)
-	case TypeSessionCompaction:
-		return readSessionCompaction(o)
-	case TypeTurnStarted:
-		return readTurnStarted(o)
-	case TypeTurnEnded:
-		return readTurnEnded(o)
-	case TypeMessageStarted:
-		return readMessageStarted(o)
-	case TypeMessageEnded:
-		return readMessageEnded(o)
-	case TypePermissionRequested:
-		return readPermissionRequested(o)
-	case TypePermissionResolved:
-		return readPermissionResolved(o)
-	case TypeError:
-		return readErrorEvent(o)
-	case TypeRaw:
-		return readRaw(o)
+	switch kind, read := events.of(&o); {
+	case read != nil:
+		return read(o)
+	case kind != "":
+		return unknownEvent(&o, kind, raw)
 	}
 	return nil
+}
+
+// events is the registry: one line a type.
+var events = registry[EventType, Event]{
+	{TypeMessagePartDelta, readMessagePartDelta},
+	{TypeMessagePart, readMessagePart},
+	{TypeMessageStarted, readMessageStarted},
+	{TypeMessageEnded, readMessageEnded},
+	{TypeTurnStarted, readTurnStarted},
+	{TypeTurnEnded, readTurnEnded},
+	{TypeSessionCreated, readSessionCreated},
+	{TypeSessionEnded, readSessionEnded},
+	{TypeSessionUsage, readSessionUsage},
+	{TypeSessionCompaction, readSessionCompaction},
+	{TypePermissionRequested, readPermissionRequested},
+	{TypePermissionResolved, readPermissionResolved},
+	{TypeError, readErrorEvent},
+	{TypeRaw, readRaw},
 }
 
 // unknownEvent keeps an event whole; its sessionId is looked at only where it is
@@ -107,74 +89,74 @@ func unknownEvent(o *object, kind EventType, raw []byte) Event {
 	return ev
 }
 
-func readSessionCreated(o *object) Event {
+func readSessionCreated(o object) Event {
 	return &SessionCreated{
-		SessionID:       need(o, "sessionId", aString),
-		NativeSessionID: need(o, "nativeSessionId", aString),
-		Harness:         need(o, "harness", aHarness),
-		Model:           maybe(o, "model", aString),
-		Resumed:         maybe(o, "resumed", aBool),
-		Timestamp:       need(o, "timestamp", aTimestamp),
+		SessionID:       need(&o, "sessionId", aSessionID),
+		NativeSessionID: need(&o, "nativeSessionId", aString),
+		Harness:         need(&o, "harness", aHarness),
+		Model:           maybe(&o, "model", aString),
+		Resumed:         maybe(&o, "resumed", aBool),
+		Timestamp:       need(&o, "timestamp", aTimestamp),
 		Meta:            o.meta(),
 	}
 }
 
-func readSessionEnded(o *object) Event {
+func readSessionEnded(o object) Event {
 	return &SessionEnded{
-		SessionID: need(o, "sessionId", aString),
-		Reason:    need(o, "reason", aWord[string]),
-		Timestamp: need(o, "timestamp", aTimestamp),
+		SessionID: need(&o, "sessionId", aSessionID),
+		Reason:    need(&o, "reason", aWord[string]),
+		Timestamp: need(&o, "timestamp", aTimestamp),
 		Meta:      o.meta(),
 	}
 }
 
-func readSessionUsage(o *object) Event {
+func readSessionUsage(o object) Event {
 	return &SessionUsage{
-		SessionID: need(o, "sessionId", aString),
-		TurnID:    need(o, "turnId", aString),
-		Used:      need(o, "used", aNumber),
-		Size:      maybe(o, "size", aNumber),
-		Cost:      maybe(o, "cost", aNumber),
-		Timestamp: need(o, "timestamp", aTimestamp),
+		SessionID: need(&o, "sessionId", aSessionID),
+		TurnID:    need(&o, "turnId", aString),
+		Used:      need(&o, "used", aNumber),
+		Size:      maybe(&o, "size", aNumber),
+		Cost:      maybe(&o, "cost", aNumber),
+		Timestamp: need(&o, "timestamp", aTimestamp),
 		Meta:      o.meta(),
 	}
 }
 
-func readSessionCompaction(o *object) Event {
+func readSessionCompaction(o object) Event {
 	return &SessionCompaction{
-		SessionID:    need(o, "sessionId", aString),
-		TurnID:       need(o, "turnId", aString),
-		CompactionID: need(o, "compactionId", aString),
-		Status:       need(o, "status", aWord[string]),
-		Trigger:      maybe(o, "trigger", aWord[string]),
-		PreTokens:    maybe(o, "preTokens", aNumber),
-		PostTokens:   maybe(o, "postTokens", aNumber),
-		Summary:      maybe(o, "summary", aString),
-		AbstractsIDs: orZero(o, "abstractsIds", someStrings),
-		Timestamp:    need(o, "timestamp", aTimestamp),
+		SessionID:    need(&o, "sessionId", aSessionID),
+		TurnID:       need(&o, "turnId", aString),
+		CompactionID: need(&o, "compactionId", aString),
+		Status:       need(&o, "status", aWord[string]),
+		Trigger:      maybe(&o, "trigger", aWord[string]),
+		PreTokens:    maybe(&o, "preTokens", aNumber),
+		PostTokens:   maybe(&o, "postTokens", aNumber),
+		Summary:      maybe(&o, "summary", aString),
+		AbstractsIDs: orZero(&o, "abstractsIds", someStrings),
+		Timestamp:    need(&o, "timestamp", aTimestamp),
 		Meta:         o.meta(),
 	}
 }
 
-func readTurnStarted(o *object) Event {
+func readTurnStarted(o object) Event {
 	return &TurnStarted{
-		SessionID: need(o, "sessionId", aString),
-		TurnID:    need(o, "turnId", aString),
-		Timestamp: need(o, "timestamp", aTimestamp),
+		SessionID: need(&o, "sessionId", aSessionID),
+		TurnID:    need(&o, "turnId", aString),
+		Timestamp: need(&o, "timestamp", aTimestamp),
 		Meta:      o.meta(),
 	}
 }
 
-func readTurnEnded(o *object) Event {
+func readTurnEnded(o object) Event {
 	return &TurnEnded{
-		SessionID:    need(o, "sessionId", aString),
-		TurnID:       need(o, "turnId", aString),
-		StopReason:   need(o, "stopReason", aWord[StopReason]),
-		FinishReason: maybe(o, "finishReason", aString),
-		Tokens:       orZero(o, "tokens", aTokenUsage),
-		Cost:         maybe(o, "cost", aNumber),
-		Error:        orZero(o, "error", aTurnError),
-		Timestamp:    need(o, "timestamp", aTimestamp),
+		SessionID:    need(&o, "sessionId", aSessionID),
+		TurnID:       need(&o, "turnId", aString),
+		StopReason:   need(&o, "stopReason", aWord[StopReason]),
+		FinishReason: maybe(&o, "finishReason", aString),
+		Tokens:       orZero(&o, "tokens", aTokenUsage),
+		Cost:         maybe(&o, "cost", aNumber),
+		Error:        orZero(&o, "error", aTurnError),
+		Timestamp:    need(&o, "timestamp", aTimestamp),
 		Meta:         o.meta(),
 	}
 }
@@ -219,78 +201,78 @@ func aTurnError(r *reading, raw []byte) *TurnError {
 
 var aRole = oneOf(RoleUser, RoleAssistant)
 
-func readMessageStarted(o *object) Event {
+func readMessageStarted(o object) Event {
 	return &MessageStarted{
-		SessionID:        need(o, "sessionId", aString),
-		TurnID:           need(o, "turnId", aString),
-		MessageID:        need(o, "messageId", aString),
-		OutputIndex:      need(o, "outputIndex", aNumber),
-		Role:             need(o, "role", aRole),
-		ParentToolCallID: maybe(o, "parentToolCallId", aString),
-		Model:            maybe(o, "model", aString),
-		Timestamp:        need(o, "timestamp", aTimestamp),
+		SessionID:        need(&o, "sessionId", aSessionID),
+		TurnID:           need(&o, "turnId", aString),
+		MessageID:        need(&o, "messageId", aMessageID),
+		OutputIndex:      need(&o, "outputIndex", aNumber),
+		Role:             need(&o, "role", aRole),
+		ParentToolCallID: maybe(&o, "parentToolCallId", aString),
+		Model:            maybe(&o, "model", aString),
+		Timestamp:        need(&o, "timestamp", aTimestamp),
 		Meta:             o.meta(),
 	}
 }
 
-func readMessagePart(o *object) Event {
+func readMessagePart(o object) Event {
 	return &MessagePart{
-		SessionID:   need(o, "sessionId", aString),
-		TurnID:      need(o, "turnId", aString),
-		MessageID:   need(o, "messageId", aString),
-		OutputIndex: need(o, "outputIndex", aNumber),
-		PartIndex:   need(o, "partIndex", aNumber),
-		Part:        need(o, "part", aPart),
-		Timestamp:   need(o, "timestamp", aTimestamp),
+		SessionID:   need(&o, "sessionId", aSessionID),
+		TurnID:      need(&o, "turnId", aString),
+		MessageID:   need(&o, "messageId", aMessageID),
+		OutputIndex: need(&o, "outputIndex", aNumber),
+		PartIndex:   need(&o, "partIndex", aNumber),
+		Part:        need(&o, "part", aPart),
+		Timestamp:   need(&o, "timestamp", aTimestamp),
 		Meta:        o.meta(),
 	}
 }
 
-func readMessagePartDelta(o *object) Event {
+func readMessagePartDelta(o object) Event {
 	return &MessagePartDelta{
-		SessionID:   need(o, "sessionId", aString),
-		TurnID:      need(o, "turnId", aString),
-		MessageID:   need(o, "messageId", aString),
-		OutputIndex: need(o, "outputIndex", aNumber),
-		PartIndex:   need(o, "partIndex", aNumber),
-		PartID:      need(o, "partId", aString),
-		Delta:       need(o, "delta", aDelta),
-		Timestamp:   need(o, "timestamp", aTimestamp),
+		SessionID:   need(&o, "sessionId", aSessionID),
+		TurnID:      need(&o, "turnId", aString),
+		MessageID:   need(&o, "messageId", aMessageID),
+		OutputIndex: need(&o, "outputIndex", aNumber),
+		PartIndex:   need(&o, "partIndex", aNumber),
+		PartID:      need(&o, "partId", aString),
+		Delta:       need(&o, "delta", aDelta),
+		Timestamp:   need(&o, "timestamp", aTimestamp),
 		Meta:        o.meta(),
 	}
 }
 
-func readMessageEnded(o *object) Event {
+func readMessageEnded(o object) Event {
 	return &MessageEnded{
-		SessionID: need(o, "sessionId", aString),
-		TurnID:    need(o, "turnId", aString),
-		MessageID: need(o, "messageId", aString),
-		Timestamp: need(o, "timestamp", aTimestamp),
+		SessionID: need(&o, "sessionId", aSessionID),
+		TurnID:    need(&o, "turnId", aString),
+		MessageID: need(&o, "messageId", aMessageID),
+		Timestamp: need(&o, "timestamp", aTimestamp),
 		Meta:      o.meta(),
 	}
 }
 
 // readErrorEvent drops the base's stack, but a stack must be a string.
-func readErrorEvent(o *object) Event {
-	orZero(o, "stack", aString)
+func readErrorEvent(o object) Event {
+	orZero(&o, "stack", aString)
 	return &ErrorEvent{
-		SessionID:   maybe(o, "sessionId", aString),
-		TurnID:      maybe(o, "turnId", aString),
-		Category:    need(o, "category", aWord[ErrorCategory]),
-		Message:     need(o, "message", aString),
-		Recoverable: need(o, "recoverable", aBool),
-		Timestamp:   need(o, "timestamp", aTimestamp),
+		SessionID:   maybe(&o, "sessionId", aSessionID),
+		TurnID:      maybe(&o, "turnId", aString),
+		Category:    need(&o, "category", aWord[ErrorCategory]),
+		Message:     need(&o, "message", aString),
+		Recoverable: need(&o, "recoverable", aBool),
+		Timestamp:   need(&o, "timestamp", aTimestamp),
 		Meta:        o.meta(),
 	}
 }
 
-func readRaw(o *object) Event {
+func readRaw(o object) Event {
 	return &Raw{
-		SessionID: need(o, "sessionId", aString),
-		TurnID:    need(o, "turnId", aString),
-		Harness:   need(o, "harness", aHarness),
-		Data:      need(o, "data", aFreeValue),
-		Timestamp: need(o, "timestamp", aTimestamp),
+		SessionID: need(&o, "sessionId", aSessionID),
+		TurnID:    need(&o, "turnId", aString),
+		Harness:   need(&o, "harness", aHarness),
+		Data:      need(&o, "data", aFreeValue),
+		Timestamp: need(&o, "timestamp", aTimestamp),
 		Meta:      o.meta(),
 	}
 }

@@ -20,39 +20,30 @@ func aPart(r *reading, raw []byte) Part {
 	if !ok {
 		return nil
 	}
-	kind := discriminator[PartType](&o)
-	if kind == "" {
-		return nil
-	}
-	if p := knownPart(&o, kind); p != nil {
-		return p
-	}
-	return unknownPart(&o, kind, raw)
-}
-
-// knownPart is the registry: one line a type. nil for a type not listed.
-func knownPart(o *object, kind PartType) Part {
-	switch kind {
-	case PartText:
-		return readTextPart(o)
-	case PartReasoning:
-		return readReasoningPart(o)
-	case PartTool:
-		return readToolPart(o)
-	case PartImage:
-		return readImagePart(o)
-	case PartFile:
-		return readFilePart(o)
+	switch kind, read := parts.of(&o); {
+	case read != nil:
+		return read(o)
+	case kind != "":
+		return unknownPart(&o, kind, raw)
 	}
 	return nil
+}
+
+// parts is the registry: one line a type.
+var parts = registry[PartType, Part]{
+	{PartText, readTextPart},
+	{PartReasoning, readReasoningPart},
+	{PartTool, readToolPart},
+	{PartImage, readImagePart},
+	{PartFile, readFilePart},
 }
 
 // readHead reads what every part has.
 func readHead(o *object) PartHead {
 	return PartHead{
 		ID:               need(o, "id", aString),
-		SessionID:        need(o, "sessionId", aString),
-		MessageID:        need(o, "messageId", aString),
+		SessionID:        need(o, "sessionId", aSessionID),
+		MessageID:        need(o, "messageId", aMessageID),
 		ParentToolCallID: maybe(o, "parentToolCallId", aString),
 		Meta:             o.meta(),
 	}
@@ -63,8 +54,8 @@ func readHead(o *object) PartHead {
 func unknownPart(o *object, kind PartType, raw []byte) Part {
 	p := &UnknownPart{Kind: kind, Raw: bytes.Clone(raw)}
 	p.ID = need(o, "id", aString)
-	p.SessionID = need(o, "sessionId", aString)
-	p.MessageID = need(o, "messageId", aString)
+	p.SessionID = need(o, "sessionId", aSessionID)
+	p.MessageID = need(o, "messageId", aMessageID)
 	if parent := o.find("parentToolCallId"); parent != nil && parent[0] == '"' {
 		p.ParentToolCallID = new(Unquote(parent))
 	}
@@ -76,21 +67,21 @@ func unknownPart(o *object, kind PartType, raw []byte) Part {
 
 var aTextState = oneOf(StateStreaming, StateDone)
 
-func readTextPart(o *object) Part {
+func readTextPart(o object) Part {
 	return &TextPart{
-		PartHead: readHead(o),
-		Text:     need(o, "text", aString),
-		State:    orZero(o, "state", aTextState),
+		PartHead: readHead(&o),
+		Text:     need(&o, "text", aString),
+		State:    orZero(&o, "state", aTextState),
 	}
 }
 
-func readReasoningPart(o *object) Part {
+func readReasoningPart(o object) Part {
 	return &ReasoningPart{
-		PartHead:         readHead(o),
-		Text:             need(o, "text", aString),
-		State:            orZero(o, "state", aTextState),
-		Time:             orZero(o, "time", anOpenSpan),
-		ProviderMetadata: orZero(o, "providerMetadata", aFreeObject),
+		PartHead:         readHead(&o),
+		Text:             need(&o, "text", aString),
+		State:            orZero(&o, "state", aTextState),
+		Time:             orZero(&o, "time", anOpenSpan),
+		ProviderMetadata: orZero(&o, "providerMetadata", aFreeObject),
 	}
 }
 
@@ -102,24 +93,24 @@ func anOpenSpan(r *reading, raw []byte) *OpenSpan {
 	return &OpenSpan{Start: need(&o, "start", anInteger), End: maybe(&o, "end", anInteger)}
 }
 
-func readImagePart(o *object) Part {
+func readImagePart(o object) Part {
 	o.exactlyOne("data", "url")
 	return &ImagePart{
-		PartHead: readHead(o),
-		Data:     maybe(o, "data", aString),
-		URL:      maybe(o, "url", aString),
-		MimeType: need(o, "mimeType", aString),
+		PartHead: readHead(&o),
+		Data:     maybe(&o, "data", aString),
+		URL:      maybe(&o, "url", aString),
+		MimeType: need(&o, "mimeType", aString),
 	}
 }
 
-func readFilePart(o *object) Part {
+func readFilePart(o object) Part {
 	o.exactlyOne("data", "url")
 	return &FilePart{
-		PartHead: readHead(o),
-		Data:     maybe(o, "data", aString),
-		URL:      maybe(o, "url", aString),
-		MimeType: need(o, "mimeType", aString),
-		Filename: maybe(o, "filename", aString),
+		PartHead: readHead(&o),
+		Data:     maybe(&o, "data", aString),
+		URL:      maybe(&o, "url", aString),
+		MimeType: need(&o, "mimeType", aString),
+		Filename: maybe(&o, "filename", aString),
 	}
 }
 

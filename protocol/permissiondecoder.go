@@ -1,14 +1,14 @@
 package protocol
 
-func readPermissionRequested(o *object) Event {
+func readPermissionRequested(o object) Event {
 	return &PermissionRequested{
-		SessionID: need(o, "sessionId", aString),
-		TurnID:    need(o, "turnId", aString),
-		RequestID: need(o, "requestId", aString),
-		Title:     need(o, "title", aString),
-		ToolCall:  orZero(o, "toolCall", aPermissionToolCall),
-		Options:   need(o, "options", someOptions),
-		Timestamp: need(o, "timestamp", aTimestamp),
+		SessionID: need(&o, "sessionId", aSessionID),
+		TurnID:    need(&o, "turnId", aString),
+		RequestID: need(&o, "requestId", aString),
+		Title:     need(&o, "title", aString),
+		ToolCall:  orZero(&o, "toolCall", aPermissionToolCall),
+		Options:   need(&o, "options", someOptions),
+		Timestamp: need(&o, "timestamp", aTimestamp),
 		Meta:      o.meta(),
 	}
 }
@@ -42,13 +42,13 @@ func anOption(r *reading, raw []byte) PermissionOption {
 	}
 }
 
-func readPermissionResolved(o *object) Event {
+func readPermissionResolved(o object) Event {
 	return &PermissionResolved{
-		SessionID: need(o, "sessionId", aString),
-		TurnID:    need(o, "turnId", aString),
-		RequestID: need(o, "requestId", aString),
-		Outcome:   need(o, "outcome", anOutcome),
-		Timestamp: need(o, "timestamp", aTimestamp),
+		SessionID: need(&o, "sessionId", aSessionID),
+		TurnID:    need(&o, "turnId", aString),
+		RequestID: need(&o, "requestId", aString),
+		Outcome:   need(&o, "outcome", anOutcome),
+		Timestamp: need(&o, "timestamp", aTimestamp),
 		Meta:      o.meta(),
 	}
 }

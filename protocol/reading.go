@@ -52,7 +52,11 @@ type reading struct {
 	// what names the value in a MalformedError, after its kind: the first type
 	// word that was met.
 	what, kind string
-	// members are those of the objects open now, outermost first.
+	// session and message are the ids read last: a line repeats them, in the
+	// envelope, the event and its part, and they are kept in memory once.
+	session, message string
+	// members are those of the objects open now, outermost first. room holds
+	// them for the usual line; a reading just fits the allocator's 512 bytes.
 	members []member
 	room    [24]member
 }
@@ -235,13 +239,42 @@ func (o *object) exactlyOne(a, b string) {
 	}
 }
 
-// discriminator reads the type word of an open union; "" if it has none.
-func discriminator[T ~string](o *object) T {
-	kind := need(o, "type", aFilled[T])
+// registry is an open union: how each known type is read, the most frequent
+// first.
+type registry[T ~string, U any] []struct {
+	kind T
+	read func(o object) U
+}
+
+// of is the type word of an object and how its type is read: nil for an unknown
+// one, "" for none at all, which is a fault.
+func (reg registry[T, U]) of(o *object) (T, func(object) U) {
+	kind, read := reg.named(literalBody(o.find("type")))
+	if read == nil {
+		kind = need(o, "type", aFilled[T])
+		_, read = reg.named([]byte(kind)) // spelled with escapes, or unknown
+	}
 	if o.r.kind == "" {
 		o.r.kind = string(kind)
 	}
-	return kind
+	return kind, read
+}
+
+func (reg registry[T, U]) named(word []byte) (T, func(object) U) {
+	for _, row := range reg {
+		if string(word) == string(row.kind) {
+			return row.kind, row.read
+		}
+	}
+	return "", nil
+}
+
+// literalBody is what stands between the quotes of a string, nil of anything else.
+func literalBody(raw []byte) []byte {
+	if len(raw) == 0 || raw[0] != '"' {
+		return nil
+	}
+	return raw[1 : len(raw)-1]
 }
 
 // meta reads the optional extension object.

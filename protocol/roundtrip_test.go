@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
@@ -79,6 +78,24 @@ func TestDecodeSharesNothing(t *testing.T) {
 	})
 }
 
+// TestRepeatedIDs: ids that a line repeats are kept once, and never taken for
+// each other.
+func TestRepeatedIDs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ envelope, event, want string }{
+		{`"s"`, `"s"`, "s"}, {`"s"`, `"t"`, "t"}, {`""`, `""`, ""}, {`"s"`, `""`, ""},
+		{`"a\\n"`, `"a\n"`, "a\n"}, {`"a\n"`, `"a\\n"`, `a\n`}, {`"é"`, `"\u00e9"`, "é"}, {`"\ufffd"`, "\"\xff\"", "\uFFFD"},
+	} {
+		env, err := DecodeEnvelope([]byte(`{"sessionId":` + c.envelope + `,"seq":1,"event":{"type":"turn.started","sessionId":` + c.event + `,"turnId":"t","timestamp":1}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := env.Event.Session(); got != c.want {
+			t.Errorf("%s after %s is %q, want %q", c.event, c.envelope, got, c.want)
+		}
+	}
+}
+
 // failer is what both kinds of test have.
 type failer interface {
 	Helper()
@@ -131,9 +148,20 @@ func canonicalOf(t testing.TB, raw []byte) string {
 	return string(c)
 }
 
-// vectorEvents reads the events of the shared vectors; the test is skipped where
-// they are not at hand.
-func vectorEvents(t testing.TB) []Object {
+// vector is what this package reads of one shared stream.
+type vector struct {
+	Events []Object `json:"events"`
+	State  struct {
+		Timeline []struct {
+			Parts []Object `json:"parts"`
+		} `json:"timeline"`
+		UnknownEvents []Object `json:"unknownEvents"`
+	} `json:"state"`
+}
+
+// vectors reads the shared streams; the test is skipped where they are not at
+// hand.
+func vectors(t *testing.T) []vector {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "shared", "vectors", "fold.jsonl.gz"))
 	if err != nil {
@@ -144,25 +172,29 @@ func vectorEvents(t testing.TB) []Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var events []Object
-	for lines := bufio.NewReader(z); ; {
-		line, err := lines.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 {
-			var stream struct {
-				Events []Object `json:"events"`
-			}
-			if err := Decode(line, &stream); err != nil {
-				t.Fatal(err)
-			}
-			events = append(events, stream.Events...)
-		}
-		if err == io.EOF {
-			return events
-		}
-		if err != nil {
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []vector
+	for line := range bytes.Lines(text) {
+		var v vector
+		if err := Decode(line, &v); err != nil {
 			t.Fatal(err)
 		}
+		all = append(all, v)
 	}
+	return all
+}
+
+// vectorEvents is the events of all streams.
+func vectorEvents(t *testing.T) []Object {
+	t.Helper()
+	var events []Object
+	for _, v := range vectors(t) {
+		events = append(events, v.Events...)
+	}
+	return events
 }
 
 func TestVectorsRoundTrip(t *testing.T) {
@@ -186,6 +218,41 @@ func TestVectorsRoundTrip(t *testing.T) {
 	}
 	if known < 1000 {
 		t.Errorf("only %d known events among the vectors", known)
+	}
+}
+
+// TestVectorStatesRoundTrip: the parts and the wrappers of a folded state.
+func TestVectorStatesRoundTrip(t *testing.T) {
+	t.Parallel()
+	parts, unknown := 0, 0
+	for _, v := range vectors(t) {
+		for _, entry := range v.State.Timeline {
+			for _, raw := range entry.Parts {
+				p, err := DecodePartState(raw)
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				parts++
+				if diff := cmp.Diff(canonicalOf(t, raw), canonicalOf(t, AppendPartState(nil, p))); diff != "" {
+					t.Errorf("a part changed (-was +is):\n%s", diff)
+				}
+			}
+		}
+		for _, raw := range v.State.UnknownEvents {
+			ev, err := DecodeUnknownEventState(raw)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			unknown++
+			if diff := cmp.Diff(canonicalOf(t, raw), canonicalOf(t, AppendEventState(nil, ev))); diff != "" {
+				t.Errorf("an unknown event changed (-was +is):\n%s", diff)
+			}
+		}
+	}
+	if parts < 100 || unknown < 5 {
+		t.Errorf("only %d parts and %d unknown events", parts, unknown)
 	}
 }
 

@@ -38,6 +38,25 @@ func aString(r *reading, raw []byte) string {
 	return Unquote(raw)
 }
 
+// aSessionID reads a sessionId, which a line repeats.
+func aSessionID(r *reading, raw []byte) string { return repeated(r, raw, &r.session) }
+
+// aMessageID reads a messageId, which a line repeats.
+func aMessageID(r *reading, raw []byte) string { return repeated(r, raw, &r.message) }
+
+// repeated is aString that gives the last one again where it is the same. One
+// with a backslash is not kept: its literal would be that of another string.
+func repeated(r *reading, raw []byte, last *string) string {
+	if body := literalBody(raw); len(body) > 0 && string(body) == *last {
+		return *last
+	}
+	s := aString(r, raw)
+	if strings.IndexByte(s, '\\') < 0 {
+		*last = s
+	}
+	return s
+}
+
 // aFilled reads a string of at least one character.
 func aFilled[T ~string](r *reading, raw []byte) T {
 	s := aString(r, raw)

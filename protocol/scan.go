@@ -17,7 +17,7 @@ import (
 // duplicate names are allowed, bytes that are no UTF-8 stand for U+FFFD. Places
 // are kept in 32 bits, so nothing longer is taken; no line comes near it.
 func valid(raw []byte) bool {
-	return len(raw) <= math.MaxUint32 && jsontext.Value(raw).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return len(raw) <= math.MaxInt32 && jsontext.Value(raw).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // trim cuts the white space around a value.
@@ -93,15 +93,17 @@ func containerEnd(b []byte, i int) int {
 // member is one member of an object, as places in the object's bytes: no
 // pointers, so that a long list of them costs the garbage collector nothing.
 type member struct {
-	nameFrom, nameTo, from, to uint32
-	// odd is a name that does not stand for itself: escaped, or beyond ASCII.
-	odd bool
+	nameFrom int32
+	// nameTo is negated for an odd name, one that does not stand for itself:
+	// escaped, or beyond ASCII.
+	nameTo   int32
+	from, to int32
 }
 
 // name is the member's name, unquoted; one that is not odd shares raw.
 func (m member) name(raw []byte) []byte {
-	if m.odd {
-		return []byte(Unquote(raw[m.nameFrom:m.nameTo]))
+	if m.nameTo < 0 {
+		return []byte(Unquote(raw[m.nameFrom:-m.nameTo]))
 	}
 	return raw[m.nameFrom+1 : m.nameTo-1]
 }
@@ -111,7 +113,7 @@ func (m member) value(raw []byte) []byte { return raw[m.from:m.to:m.to] }
 
 // is says whether the member has this name.
 func (m member) is(raw []byte, name string) bool {
-	if m.odd {
+	if m.nameTo < 0 {
 		return string(m.name(raw)) == name
 	}
 	return string(raw[m.nameFrom+1:m.nameTo-1]) == name
@@ -125,7 +127,10 @@ func appendMembers(dst []member, raw []byte) []member {
 		nameTo, odd := nameEnd(raw, i)
 		from := skipSpace(raw, skipSpace(raw, nameTo)+1) // over the colon
 		to := valueEnd(raw, from)
-		dst = append(dst, member{uint32(i), uint32(nameTo), uint32(from), uint32(to), odd})
+		if odd {
+			nameTo = -nameTo
+		}
+		dst = append(dst, member{int32(i), int32(nameTo), int32(from), int32(to)})
 		i = skipComma(raw, to)
 	}
 	return dst

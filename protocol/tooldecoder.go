@@ -1,15 +1,15 @@
 package protocol
 
-func readToolPart(o *object) Part {
+func readToolPart(o object) Part {
 	return &ToolPart{
-		PartHead:   readHead(o),
-		ToolCallID: need(o, "toolCallId", aString),
-		ToolName:   need(o, "toolName", aString),
-		Kind:       orZero(o, "kind", aWord[ToolKind]),
-		Title:      maybe(o, "title", aString),
-		Locations:  orZero(o, "locations", someLocations),
-		Subagent:   orZero(o, "subagent", aSubagent),
-		State:      need(o, "state", aToolState),
+		PartHead:   readHead(&o),
+		ToolCallID: need(&o, "toolCallId", aString),
+		ToolName:   need(&o, "toolName", aString),
+		Kind:       orZero(&o, "kind", aWord[ToolKind]),
+		Title:      maybe(&o, "title", aString),
+		Locations:  orZero(&o, "locations", someLocations),
+		Subagent:   orZero(&o, "subagent", aSubagent),
+		State:      need(&o, "state", aToolState),
 	}
 }
 

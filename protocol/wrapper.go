@@ -50,14 +50,13 @@ func aPartState(r *reading, raw []byte) Part {
 	if !ok {
 		return nil
 	}
-	kind := discriminator[PartType](&o)
-	if kind == "" {
-		return nil
+	switch kind, read := parts.of(&o); {
+	case read != nil:
+		return read(o)
+	case kind != "":
+		return &UnknownPart{PartHead: readHead(&o), Kind: kind, Raw: need(&o, "raw", aFreeObject)}
 	}
-	if p := knownPart(&o, kind); p != nil {
-		return p
-	}
-	return &UnknownPart{PartHead: readHead(&o), Kind: kind, Raw: need(&o, "raw", aFreeObject)}
+	return nil
 }
 
 // DecodeUnknownEventState reads an unknown event as AppendEventState writes it;
