@@ -27,12 +27,12 @@ type input struct {
 
 // readLines reads in on its own goroutine, which ends after it has delivered an
 // error, or when ctx ends and its read returns.
-func readLines(ctx context.Context, in io.Reader) <-chan input {
+func readLines(ctx context.Context, in io.Reader, limit int) <-chan input {
 	lines := make(chan input)
 	go func() {
 		r := bufio.NewReaderSize(in, flushAt)
 		for more := true; more; {
-			next := readLine(r, maxLine)
+			next := readLine(r, limit)
 			select {
 			case lines <- next:
 				more = next.err == nil
@@ -44,7 +44,7 @@ func readLines(ctx context.Context, in io.Reader) <-chan input {
 	return lines
 }
 
-// readLine reads to the next line feed. What stands after the last one is a
+// readLine reads to the next line feed, keeping at most limit bytes. What stands after the last one is a
 // message that was cut off and is dropped.
 func readLine(r *bufio.Reader, limit int) input {
 	var next input

@@ -62,21 +62,23 @@ func TestReadLine(t *testing.T) {
 	}
 }
 
-// TestTooLongLine: such a line is answered and the next one served.
+// TestTooLongLine: such a line is answered and the next one served. The limit is
+// a small one here.
 func TestTooLongLine(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		c := start(t)
-		c.send(strings.Repeat(" ", maxLine))
-		c.call("nope", "{}")
-		want := []string{
-			`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the line is longer than 33554432 bytes"}}`,
-			`{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"the demo has no method \"nope\""}}`,
-		}
-		if diff := cmp.Diff(want, c.lines()); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		c.finish()
-	})
+	t.Parallel()
+	var out collector
+	a := newAgent(t.Context(), &out, io.Discard, Options{Seed: testSeed})
+	in := strings.NewReader(strings.Repeat(" ", 100) + "\n" + `{"jsonrpc":"2.0","id":0,"method":"nope"}` + "\n")
+	if err := a.serve(t.Context(), readLines(t.Context(), in, 64)); !errors.Is(err, io.EOF) {
+		t.Errorf("serving ended with %v", err)
+	}
+	want := []string{
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the line is longer than 33554432 bytes"}}`,
+		`{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"the demo has no method \"nope\""}}`,
+	}
+	if diff := cmp.Diff(want, splitLines(out.take())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 // TestHold: held lines go out with the next write, at the limit, or at a flush,

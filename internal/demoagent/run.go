@@ -26,7 +26,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, errw io.Writer, opts 
 	a := newAgent(ctx, out, errw, opts)
 	readCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	err = a.serve(ctx, readLines(readCtx, in))
+	err = a.serve(ctx, readLines(readCtx, in, maxLine))
 	if closer, ok := in.(io.Closer); ok && !errors.Is(err, io.EOF) {
 		_ = closer.Close() // only to end the read; its own error says nothing new
 	}
