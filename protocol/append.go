@@ -189,10 +189,12 @@ func escapeBytes(b []byte) (size int, escape string) {
 // The functions below append one member each; key is its name with the comma
 // before and the colon behind. The optional ones append nothing when absent.
 
+// appendText appends a string.
 func appendText(dst []byte, key, s string) []byte {
 	return AppendString(append(dst, key...), s)
 }
 
+// appendOptText appends a string whose absence is nil; "" is there.
 func appendOptText(dst []byte, key string, s *string) []byte {
 	if s == nil {
 		return dst
@@ -208,6 +210,7 @@ func appendOptWord[T ~string](dst []byte, key string, word T) []byte {
 	return appendText(dst, key, string(word))
 }
 
+// appendNum appends a number that may be fractional.
 func appendNum(dst []byte, key string, n Number) []byte {
 	return AppendNumber(append(dst, key...), n)
 }
@@ -219,10 +222,12 @@ func appendOptNum(dst []byte, key string, n *Number) []byte {
 	return appendNum(dst, key, *n)
 }
 
+// appendInt appends an integer.
 func appendInt(dst []byte, key string, n int64) []byte {
 	return strconv.AppendInt(append(dst, key...), n, 10)
 }
 
+// appendOptInt appends an integer whose absence is nil.
 func appendOptInt(dst []byte, key string, n *int64) []byte {
 	if n == nil {
 		return dst
@@ -230,10 +235,12 @@ func appendOptInt(dst []byte, key string, n *int64) []byte {
 	return appendInt(dst, key, *n)
 }
 
+// appendBool appends true or false.
 func appendBool(dst []byte, key string, b bool) []byte {
 	return strconv.AppendBool(append(dst, key...), b)
 }
 
+// appendOptBool appends a boolean whose absence is nil: false says something.
 func appendOptBool(dst []byte, key string, b *bool) []byte {
 	if b == nil {
 		return dst
@@ -249,6 +256,7 @@ func appendFree(dst []byte, key string, o Object) []byte {
 	return AppendRaw(append(dst, key...), o)
 }
 
+// appendOptFree appends a free object whose absence is nil; an empty one is there.
 func appendOptFree(dst []byte, key string, o Object) []byte {
 	if o == nil {
 		return dst

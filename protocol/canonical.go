@@ -24,7 +24,7 @@ func appendCanonical(dst, raw []byte) []byte {
 	case '{':
 		return appendCanonicalObject(dst, raw)
 	case '[':
-		return appendList(dst, "", appendItems(nil, raw), appendCanonical)
+		return appendCanonicalArray(dst, raw)
 	case '"':
 		return AppendString(dst, Unquote(raw))
 	case 't', 'f', 'n':
@@ -35,6 +35,20 @@ func appendCanonical(dst, raw []byte) []byte {
 	return AppendNumber(dst, n)
 }
 
+func appendCanonicalArray(dst, raw []byte) []byte {
+	open := len(dst)
+	for item := range items(raw) {
+		dst = appendCanonical(append(dst, ','), item)
+	}
+	if len(dst) == open {
+		return append(dst, "[]"...)
+	}
+	dst[open] = '[' // where the first item's comma stands
+	return append(dst, ']')
+}
+
+// appendCanonicalObject sorts by name; the sort is stable, so of duplicates the
+// last one in the text is the last one of its run.
 func appendCanonicalObject(dst, raw []byte) []byte {
 	list := appendMembers(nil, raw)
 	slices.SortStableFunc(list, func(a, b member) int { return compareUTF16(a.name(raw), b.name(raw)) })

@@ -1,5 +1,7 @@
 package protocol
 
+// The closed words of a config, and its containers. Neither paths nor commands are
+// looked at here: this package touches no machine.
 var (
 	aThinkingLevel  = oneOf(ThinkingOff, ThinkingLow, ThinkingMedium, ThinkingHigh, ThinkingXHigh)
 	aPermissionMode = oneOf(ModeDefault, ModePlan, ModeAcceptEdits, ModeDontAsk, ModeBypassPermissions)

@@ -6,6 +6,13 @@
 // refuses to know who sends a value, in which order values come, and what they
 // add up to: order belongs to package verify, meaning to package reducer.
 //
+// Decoding is strict and says everything that is wrong at once: a known type with
+// a body that does not fit is an error with its faults, each at its path. What is
+// of an unknown type is kept as it came. Encoding is canonical: compact, members
+// in the order of the protocol's pages, safe for readers that split lines at
+// U+2028. The files are named for it: reading.go and scalar.go are the decoder's
+// means, append.go the encoder's, the others one subject each.
+//
 // Values are plain data. An Event or a Part that has been handed on is never
 // changed again, by anyone: the log, the fold and every subscriber share it.
 // All functions are pure and safe for concurrent use.

@@ -349,7 +349,7 @@ type Raw struct {
 // UnknownEvent is an event of a type that this package has no struct for. It is
 // kept whole: on the wire it is Raw again, byte for byte.
 type UnknownEvent struct {
-	// Kind is its type: not blank, and none of the known ones.
+	// Kind is its type: not empty, and none of the known ones.
 	Kind EventType
 	// SessionID is set only where sessionId is a string.
 	SessionID *string

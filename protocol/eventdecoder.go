@@ -15,6 +15,8 @@ func DecodeEventBase(raw []byte) (Event, error) {
 	return decodeEvent(raw, &reading{what: "event", harness: HarnessID.Base})
 }
 
+// decodeEvent gives an event or an error, never both: a fault leaves the event
+// half read.
 func decodeEvent(raw []byte, r *reading) (Event, error) {
 	ev := anEvent(r, r.begin(raw))
 	if err := r.err(); err != nil {
@@ -33,6 +35,8 @@ func DecodeEnvelope(raw []byte) (Envelope, error) {
 	return env, nil
 }
 
+// anEnvelope reads what a subscriber is sent. The event's own sessionId is not
+// compared with the envelope's: a fault of the whole gateway has none.
 func anEnvelope(r *reading, raw []byte) Envelope {
 	o, ok := r.open(raw)
 	if !ok {
@@ -89,6 +93,11 @@ func unknownEvent(o *object, kind EventType, raw []byte) Event {
 	return ev
 }
 
+// The readers below are the rows of the protocol's table of events: need reads a
+// required member, maybe and orZero optional ones, and the order is that of the
+// wire. Strings may be empty, words of a vocabulary may not be blank.
+
+// readSessionCreated: the one event that must name a harness a client can know.
 func readSessionCreated(o object) Event {
 	return &SessionCreated{
 		SessionID:       need(&o, "sessionId", aSessionID),
@@ -101,6 +110,7 @@ func readSessionCreated(o object) Event {
 	}
 }
 
+// readSessionEnded: the reason is an open word.
 func readSessionEnded(o object) Event {
 	return &SessionEnded{
 		SessionID: need(&o, "sessionId", aSessionID),
@@ -110,6 +120,7 @@ func readSessionEnded(o object) Event {
 	}
 }
 
+// readSessionUsage: a gauge may be fractional, some providers estimate.
 func readSessionUsage(o object) Event {
 	return &SessionUsage{
 		SessionID: need(&o, "sessionId", aSessionID),
@@ -122,6 +133,8 @@ func readSessionUsage(o object) Event {
 	}
 }
 
+// readSessionCompaction: only what has changed need be there; the fold keeps the
+// rest.
 func readSessionCompaction(o object) Event {
 	return &SessionCompaction{
 		SessionID:    need(&o, "sessionId", aSessionID),
@@ -138,6 +151,7 @@ func readSessionCompaction(o object) Event {
 	}
 }
 
+// readTurnStarted: nothing but the address.
 func readTurnStarted(o object) Event {
 	return &TurnStarted{
 		SessionID: need(&o, "sessionId", aSessionID),
@@ -147,6 +161,8 @@ func readTurnStarted(o object) Event {
 	}
 }
 
+// readTurnEnded: that an error stands there exactly when the turn failed is a law
+// of streams, not of shape; verify judges it.
 func readTurnEnded(o object) Event {
 	return &TurnEnded{
 		SessionID:    need(&o, "sessionId", aSessionID),
@@ -175,6 +191,7 @@ func aTokenUsage(r *reading, raw []byte) *TokenUsage {
 	}
 }
 
+// aCacheUsage reads cached input; the two that everyone has default to 0.
 func aCacheUsage(r *reading, raw []byte) *CacheUsage {
 	o, ok := r.open(raw)
 	if !ok {
@@ -188,6 +205,7 @@ func aCacheUsage(r *reading, raw []byte) *CacheUsage {
 	}
 }
 
+// aTurnError reads why a turn failed.
 func aTurnError(r *reading, raw []byte) *TurnError {
 	o, ok := r.open(raw)
 	if !ok {
@@ -201,6 +219,7 @@ func aTurnError(r *reading, raw []byte) *TurnError {
 
 var aRole = oneOf(RoleUser, RoleAssistant)
 
+// readMessageStarted opens a message; its parent is the tool call of a sub-agent.
 func readMessageStarted(o object) Event {
 	return &MessageStarted{
 		SessionID:        need(&o, "sessionId", aSessionID),
@@ -215,6 +234,7 @@ func readMessageStarted(o object) Event {
 	}
 }
 
+// readMessagePart: whether the part names the event's own message is verify's.
 func readMessagePart(o object) Event {
 	return &MessagePart{
 		SessionID:   need(&o, "sessionId", aSessionID),
@@ -228,6 +248,7 @@ func readMessagePart(o object) Event {
 	}
 }
 
+// readMessagePartDelta is the hot one; it stands first in the registry.
 func readMessagePartDelta(o object) Event {
 	return &MessagePartDelta{
 		SessionID:   need(&o, "sessionId", aSessionID),
@@ -242,6 +263,7 @@ func readMessagePartDelta(o object) Event {
 	}
 }
 
+// readMessageEnded: nothing but the address.
 func readMessageEnded(o object) Event {
 	return &MessageEnded{
 		SessionID: need(&o, "sessionId", aSessionID),
@@ -266,6 +288,7 @@ func readErrorEvent(o object) Event {
 	}
 }
 
+// readRaw: the data is required, and null is data.
 func readRaw(o object) Event {
 	return &Raw{
 		SessionID: need(&o, "sessionId", aSessionID),

@@ -64,6 +64,9 @@ func appendTail(dst []byte, timestamp int64, meta Object) []byte {
 	return append(dst, '}')
 }
 
+// The appenders below mirror the readers row by row. Each begins with the literal
+// of its type and first member, so that the constant bytes are copied at once.
+
 func appendSessionCreated(dst []byte, e *SessionCreated) []byte {
 	dst = appendText(dst, `{"type":"session.created","sessionId":`, e.SessionID)
 	dst = appendText(dst, `,"nativeSessionId":`, e.NativeSessionID)

@@ -61,6 +61,8 @@ func readSource(o *object, item *InputItem) {
 	item.MimeType = need(o, "mimeType", aString)
 }
 
+// anElement reads a mark in a text. Its range is not held against the text: who
+// shows it clips it.
 func anElement(r *reading, raw []byte) TextElement {
 	o, ok := r.open(raw)
 	if !ok {

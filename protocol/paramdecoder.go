@@ -27,6 +27,7 @@ func DecodeInitialize(raw []byte) (InitializeParams, []Fault) {
 	return decodeParams(&reading{}, raw, initializeParams)
 }
 
+// initializeParams: a version of 3 is well-formed, one of 0 is not.
 func initializeParams(r *reading, raw []byte) InitializeParams {
 	o, ok := r.open(raw)
 	if !ok {
@@ -39,6 +40,7 @@ func initializeParams(r *reading, raw []byte) InitializeParams {
 	}
 }
 
+// aClientInfo reads who asks.
 func aClientInfo(r *reading, raw []byte) *ClientInfo {
 	o, ok := r.open(raw)
 	if !ok {
@@ -47,6 +49,8 @@ func aClientInfo(r *reading, raw []byte) *ClientInfo {
 	return &ClientInfo{Name: need(&o, "name", aString), Version: maybe(&o, "version", aString)}
 }
 
+// someCapabilities reads what is asked for beyond the base; a member of a later
+// version is unknown, and ignored.
 func someCapabilities(r *reading, raw []byte) *ClientCapabilities {
 	o, ok := r.open(raw)
 	if !ok {
@@ -61,6 +65,8 @@ func DecodeTurnStart(raw []byte, known func(HarnessID) bool) (TurnStartParams, [
 	return decodeParams(&reading{harness: known}, raw, turnStartParams)
 }
 
+// turnStartParams: ids that are missing are minted by the caller, empty ones are a
+// fault.
 func turnStartParams(r *reading, raw []byte) TurnStartParams {
 	o, ok := r.open(raw)
 	if !ok {
@@ -95,6 +101,7 @@ func DecodePermissionRespond(raw []byte) (PermissionRespondParams, []Fault) {
 	return decodeParams(&reading{}, raw, permissionRespondParams)
 }
 
+// permissionRespondParams: empty ids are well-formed; they name no request.
 func permissionRespondParams(r *reading, raw []byte) PermissionRespondParams {
 	o, ok := r.open(raw)
 	if !ok {

@@ -155,7 +155,7 @@ type FilePart struct {
 // kept whole: on the wire it is Raw again, byte for byte.
 type UnknownPart struct {
 	PartHead
-	// Kind is its type: not blank, and none of the known ones.
+	// Kind is its type: not empty, and none of the known ones.
 	Kind PartType
 	// Raw is the whole original object.
 	Raw Object

@@ -67,6 +67,8 @@ func unknownPart(o *object, kind PartType, raw []byte) Part {
 
 var aTextState = oneOf(StateStreaming, StateDone)
 
+// readTextPart: a state that is missing is not done and not streaming; it stays
+// missing.
 func readTextPart(o object) Part {
 	return &TextPart{
 		PartHead: readHead(&o),
@@ -75,6 +77,8 @@ func readTextPart(o object) Part {
 	}
 }
 
+// readReasoningPart: what the provider needs back, signatures for instance, stays
+// whole.
 func readReasoningPart(o object) Part {
 	return &ReasoningPart{
 		PartHead:         readHead(&o),
@@ -85,6 +89,7 @@ func readReasoningPart(o object) Part {
 	}
 }
 
+// anOpenSpan reads a time whose end may be missing, never null.
 func anOpenSpan(r *reading, raw []byte) *OpenSpan {
 	o, ok := r.open(raw)
 	if !ok {
@@ -93,6 +98,7 @@ func anOpenSpan(r *reading, raw []byte) *OpenSpan {
 	return &OpenSpan{Start: need(&o, "start", anInteger), End: maybe(&o, "end", anInteger)}
 }
 
+// readImagePart: the source is checked by presence; an empty one is one.
 func readImagePart(o object) Part {
 	o.exactlyOne("data", "url")
 	return &ImagePart{
@@ -103,6 +109,7 @@ func readImagePart(o object) Part {
 	}
 }
 
+// readFilePart: as of an image.
 func readFilePart(o object) Part {
 	o.exactlyOne("data", "url")
 	return &FilePart{
@@ -133,6 +140,7 @@ func aDelta(r *reading, raw []byte) Delta {
 	return nil
 }
 
+// readToolInputDelta: the input is a piece of JSON text, so it is not parsed.
 func readToolInputDelta(o *object) Delta {
 	return &ToolInputDelta{
 		ToolCallID: need(o, "toolCallId", aString),

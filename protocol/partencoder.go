@@ -29,6 +29,9 @@ func appendHead(dst []byte, h *PartHead) []byte {
 	return appendOptFree(dst, `,"_meta":`, h.Meta)
 }
 
+// A part's type stands behind its head, so the literal that names it also closes
+// the head.
+
 func appendTextPart(dst []byte, p *TextPart) []byte {
 	dst = appendHead(dst, &p.PartHead)
 	dst = appendText(dst, `,"type":"text","text":`, p.Text)
@@ -82,6 +85,7 @@ func appendToolPart(dst []byte, p *ToolPart) []byte {
 	return append(dst, '}')
 }
 
+// appendLocation appends a place in a file.
 func appendLocation(dst []byte, l Location) []byte {
 	dst = appendText(dst, `{"path":`, l.Path)
 	dst = appendOptNum(dst, `,"line":`, l.Line)
@@ -115,6 +119,7 @@ func appendDelta(dst []byte, d Delta) []byte {
 	panic("protocol: a delta event without a delta")
 }
 
+// appendToolInputDelta appends a piece of a tool's input, as text.
 func appendToolInputDelta(dst []byte, d *ToolInputDelta) []byte {
 	dst = appendText(dst, `{"type":"tool_input","toolCallId":`, d.ToolCallID)
 	dst = appendText(dst, `,"toolName":`, d.ToolName)

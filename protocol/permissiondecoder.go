@@ -1,5 +1,6 @@
 package protocol
 
+// readPermissionRequested: options are required, but there may be none.
 func readPermissionRequested(o object) Event {
 	return &PermissionRequested{
 		SessionID: need(&o, "sessionId", aSessionID),
@@ -13,6 +14,8 @@ func readPermissionRequested(o object) Event {
 	}
 }
 
+// aPermissionToolCall reads what is asked for; of it only the name is sure, since
+// some harnesses ask before they have a call.
 func aPermissionToolCall(r *reading, raw []byte) *PermissionToolCall {
 	o, ok := r.open(raw)
 	if !ok {
@@ -30,6 +33,7 @@ func aPermissionToolCall(r *reading, raw []byte) *PermissionToolCall {
 
 var someOptions = listOf(anOption)
 
+// anOption reads one answer that may be chosen.
 func anOption(r *reading, raw []byte) PermissionOption {
 	o, ok := r.open(raw)
 	if !ok {
@@ -42,6 +46,7 @@ func anOption(r *reading, raw []byte) PermissionOption {
 	}
 }
 
+// readPermissionResolved: whether the request was ever made is not asked here.
 func readPermissionResolved(o object) Event {
 	return &PermissionResolved{
 		SessionID: need(&o, "sessionId", aSessionID),

@@ -121,21 +121,25 @@ func at[T any](r *reading, name string, raw []byte, read reader[T]) T {
 	return v
 }
 
-// listOf reads an array of what read reads; never nil.
+// listOf reads an array of what read reads; never nil. It gives up where no
+// more faults are kept, so that a line full of rubbish is not blown up into a
+// slice of structs many times its size.
 func listOf[T any](read reader[T]) reader[[]T] {
 	return func(r *reading, raw []byte) []T {
 		if raw[0] != '[' {
 			r.wrong("an array", raw)
 			return nil
 		}
-		items := appendItems(nil, raw)
-		list := make([]T, len(items))
-		for i, item := range items {
+		list := []T{}
+		for item := range items(raw) {
 			mark, open := len(r.faults), len(r.members)
-			list[i] = read(r, item)
+			if mark == maxFaults {
+				return nil
+			}
+			list = append(list, read(r, item))
 			r.members = r.members[:open]
 			if len(r.faults) > mark {
-				r.within(mark, strconv.Itoa(i))
+				r.within(mark, strconv.Itoa(len(list)-1))
 			}
 		}
 		return list

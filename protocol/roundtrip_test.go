@@ -59,6 +59,50 @@ func TestDecodeOfAppendEnvelope(t *testing.T) {
 	})
 }
 
+// TestMembersInAnyOrder sorts the members of a line, everywhere: it is the same
+// event.
+func TestMembersInAnyOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		want, err := Canonical(AppendEvent(nil, genEvent(t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := DecodeEvent(want)
+		if err != nil {
+			t.Fatalf("decoding %s: %v", want, err)
+		}
+		got, err := Canonical(AppendEvent(nil, ev))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Fatalf("another event (-sorted +decoded):\n%s", diff)
+		}
+	})
+}
+
+// TestBaseReadsTheSame: what a base client can read, it reads as we do.
+func TestBaseReadsTheSame(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ev := genEvent(t)
+		switch e := ev.(type) {
+		case *SessionCreated:
+			e.Harness = HarnessCodexSDK
+		case *Raw:
+			e.Harness = HarnessClaudeCode
+		}
+		got, err := DecodeEventBase(AppendEvent(nil, ev))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(ev, got); diff != "" {
+			t.Fatalf("a base client reads it otherwise (-sent +got):\n%s", diff)
+		}
+	})
+}
+
 // TestDecodeSharesNothing scribbles over the input after decoding it.
 func TestDecodeSharesNothing(t *testing.T) {
 	t.Parallel()

@@ -214,4 +214,5 @@ func aFreeObject(r *reading, raw []byte) Object {
 // aFreeValue reads any value and keeps it as it was written.
 func aFreeValue(_ *reading, raw []byte) Object { return bytes.Clone(raw) }
 
+// someStrings reads an array of strings; an empty one is not an absent one.
 var someStrings = listOf(aString)

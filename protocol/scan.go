@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"bytes"
+	"iter"
 	"math"
 	"unicode/utf8"
 
@@ -147,15 +148,17 @@ func nameEnd(b []byte, i int) (end int, odd bool) {
 	return end + 1, false
 }
 
-// appendItems appends the items of a valid array.
-func appendItems(dst [][]byte, raw []byte) [][]byte {
-	i := skipSpace(raw, 1)
-	for raw[i] != ']' {
-		end := valueEnd(raw, i)
-		dst = append(dst, raw[i:end])
-		i = skipComma(raw, end)
+// items goes through the items of a valid array.
+func items(raw []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i := skipSpace(raw, 1); raw[i] != ']'; {
+			end := valueEnd(raw, i)
+			if !yield(raw[i:end:end]) {
+				return
+			}
+			i = skipComma(raw, end)
+		}
 	}
-	return dst
 }
 
 // skipComma is the place of the next member or item, or of the closing bracket.

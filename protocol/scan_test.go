@@ -81,7 +81,7 @@ func walked(raw []byte) any {
 		return o
 	case '[':
 		list := []any{}
-		for _, item := range appendItems(nil, raw) {
+		for item := range items(raw) {
 			list = append(list, walked(item))
 		}
 		return list

@@ -1,5 +1,7 @@
 package protocol
 
+// readToolPart: the kind is open and may be missing; a sub-agent does not make it
+// task here, that is the maker's duty.
 func readToolPart(o object) Part {
 	return &ToolPart{
 		PartHead:   readHead(&o),
@@ -15,6 +17,7 @@ func readToolPart(o object) Part {
 
 var someLocations = listOf(aLocation)
 
+// aLocation reads a place in a file; a line is any number, as in the base.
 func aLocation(r *reading, raw []byte) Location {
 	o, ok := r.open(raw)
 	if !ok {
@@ -23,6 +26,7 @@ func aLocation(r *reading, raw []byte) Location {
 	return Location{Path: need(&o, "path", aString), Line: maybe(&o, "line", aNumber)}
 }
 
+// aSubagent reads what is known of the agent behind a call: maybe nothing.
 func aSubagent(r *reading, raw []byte) *Subagent {
 	o, ok := r.open(raw)
 	if !ok {
@@ -59,10 +63,14 @@ func aToolState(r *reading, raw []byte) ToolState {
 	return nil
 }
 
+// The five states have less in common than it seems: only _meta is in all.
+
+// readPendingState: the input is not parsed, it may break off anywhere.
 func readPendingState(o *object) ToolState {
 	return &PendingState{PartialInput: need(o, "partialInput", aString), Meta: o.meta()}
 }
 
+// readInProgressState: from here on the input is an object.
 func readInProgressState(o *object) ToolState {
 	return &InProgressState{
 		Input: need(o, "input", aFreeObject),
@@ -72,6 +80,8 @@ func readInProgressState(o *object) ToolState {
 	}
 }
 
+// readCompletedState: output is required even beside content, for it is what every
+// renderer falls back on.
 func readCompletedState(o *object) ToolState {
 	return &CompletedState{
 		Input:    need(o, "input", aFreeObject),
@@ -84,6 +94,7 @@ func readCompletedState(o *object) ToolState {
 	}
 }
 
+// readFailedState has an error where a completed one has an output.
 func readFailedState(o *object) ToolState {
 	return &FailedState{
 		Input: need(o, "input", aFreeObject),
@@ -93,6 +104,7 @@ func readFailedState(o *object) ToolState {
 	}
 }
 
+// readCancelledState has neither.
 func readCancelledState(o *object) ToolState {
 	return &CancelledState{
 		Input: need(o, "input", aFreeObject),
@@ -101,6 +113,7 @@ func readCancelledState(o *object) ToolState {
 	}
 }
 
+// aSince reads when something began that goes on.
 func aSince(r *reading, raw []byte) Since {
 	o, ok := r.open(raw)
 	if !ok {
@@ -109,6 +122,8 @@ func aSince(r *reading, raw []byte) Since {
 	return Since{Start: need(&o, "start", anInteger)}
 }
 
+// aSpan reads a time that is over. Any integer is one: that the end is not before
+// the start, nobody promises.
 func aSpan(r *reading, raw []byte) Span {
 	o, ok := r.open(raw)
 	if !ok {

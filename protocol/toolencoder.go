@@ -22,6 +22,8 @@ func appendEnd(dst []byte, meta Object) []byte {
 	return append(appendOptFree(dst, `,"_meta":`, meta), '}')
 }
 
+// Each state begins with the literal of its status; appendEnd closes it.
+
 func appendPendingState(dst []byte, s *PendingState) []byte {
 	dst = appendText(dst, `{"status":"pending","partialInput":`, s.PartialInput)
 	return appendEnd(dst, s.Meta)
@@ -54,6 +56,7 @@ func appendCancelledState(dst []byte, s *CancelledState) []byte {
 	return appendEnd(appendSpan(dst, s.Time), s.Meta)
 }
 
+// appendSpan appends a time that is over.
 func appendSpan(dst []byte, t Span) []byte {
 	dst = appendInt(dst, `,"time":{"start":`, t.Start)
 	dst = appendInt(dst, `,"end":`, t.End)
@@ -74,6 +77,8 @@ func appendToolContent(dst []byte, c ToolContent) []byte {
 	}
 	panic("protocol: tool content that is none")
 }
+
+// Each content begins with the literal of its type; appendEnd closes it.
 
 func appendTextContent(dst []byte, c *TextContent) []byte {
 	dst = appendText(dst, `{"type":"text","text":`, c.Text)

@@ -45,6 +45,8 @@ func DecodePartState(raw []byte) (Part, error) {
 	return p, nil
 }
 
+// aPartState differs from aPart in what is unknown: there raw is made, here it
+// is looked for.
 func aPartState(r *reading, raw []byte) Part {
 	o, ok := r.open(raw)
 	if !ok {
@@ -70,6 +72,8 @@ func DecodeUnknownEventState(raw []byte) (*UnknownEvent, error) {
 	return ev, nil
 }
 
+// anUnknownEventState does not ask whether the type is unknown: a state of a newer
+// gateway may hold as unknown what we know, and is taken as it is.
 func anUnknownEventState(r *reading, raw []byte) *UnknownEvent {
 	o, ok := r.open(raw)
 	if !ok {
