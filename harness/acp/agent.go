@@ -1,0 +1,130 @@
+package acp
+
+import (
+	"time"
+
+	"agent-server/harness"
+	"agent-server/protocol"
+)
+
+// Agent is one ACP agent, as an operator configures it. The zero value of every
+// member but ID is usable.
+type Agent struct {
+	// ID is the harness id as clients write it; required.
+	ID protocol.HarnessID
+	// Executable is the command looked up on PATH where the operator names no
+	// other; "": the operator has to.
+	Executable string
+	// Args follow the executable; nil: none. What makes it speak ACP.
+	Args []string
+	// Capabilities are true of the agent; nil: those of a known ID, else turns
+	// and permissions alone.
+	Capabilities *protocol.AgentCapabilities
+	// APIKeyEnv is the variable that config.apiKey goes into; "": it has none.
+	APIKeyEnv string
+	// PassEnv names the variables of the gateway's environment that the agent
+	// documents; a trailing * is a prefix match. nil: those of a known ID.
+	PassEnv []string
+	// AuthMethod is the method that authenticate is called with before a session
+	// is opened; "": it is not called.
+	AuthMethod string
+	// Modes name the agent's modes where no spelling of ours finds them.
+	Modes map[protocol.PermissionMode]string
+	// HandshakeTimeout bounds the time from a turn's begin to its prompt being
+	// written; 0 is 60 s, since some agents take as long to start.
+	HandshakeTimeout time.Duration
+}
+
+// New is the harness of one agent.
+func New(a Agent) harness.Harness {
+	if row, ok := known[a.ID]; ok {
+		a = a.withDefaults(row)
+	}
+	return adapter{a.withDefaults(plain)}
+}
+
+// known are the agents whose properties need no configuration.
+var known = map[protocol.HarnessID]Agent{
+	protocol.HarnessDemo: {
+		Capabilities: &protocol.AgentCapabilities{
+			MultiTurn: true, SessionResume: true, PermissionRequests: true, ModelSwitch: protocol.ModelSwitchUnsupported,
+		},
+		PassEnv: []string{"AGENT_SERVER_DEMO_SEED"},
+	},
+}
+
+// plain is what holds of every agent of which nothing is known.
+var plain = Agent{
+	Capabilities: &protocol.AgentCapabilities{
+		MultiTurn: true, PermissionRequests: true, ModelSwitch: protocol.ModelSwitchUnsupported,
+	},
+	HandshakeTimeout: time.Minute,
+}
+
+// withDefaults fills what is empty.
+func (a Agent) withDefaults(d Agent) Agent {
+	if a.Capabilities == nil {
+		a.Capabilities = d.Capabilities
+	}
+	if a.PassEnv == nil {
+		a.PassEnv = d.PassEnv
+	}
+	if a.HandshakeTimeout == 0 {
+		a.HandshakeTimeout = d.HandshakeTimeout
+	}
+	return a
+}
+
+// adapter is the Harness: immutable.
+type adapter struct{ agent Agent }
+
+// Info is what is known of the agent without running it.
+func (a adapter) Info() harness.Info {
+	return harness.Info{
+		ID:           a.agent.ID,
+		Capabilities: *a.agent.Capabilities,
+		Executable:   a.agent.Executable,
+		APIKeyEnv:    a.agent.APIKeyEnv,
+		PassEnv:      append([]string(nil), a.agent.PassEnv...),
+	}
+}
+
+// Check refuses what version 1 of the protocol has no word for and a client
+// relies on; the rest of what it has no word for is ignored. Modes are the
+// agent's own, so that they are looked at only once it has named them.
+func (a adapter) Check(cfg protocol.RunConfig) ([]protocol.Fault, []harness.Diagnostic) {
+	var faults []protocol.Fault
+	refuse := func(member string, given bool) {
+		if given {
+			faults = append(faults, protocol.Fault{
+				Path: "config." + member, Message: "harness " + string(a.agent.ID) + " cannot honour it",
+			})
+		}
+	}
+	refuse("additionalDirectories", len(cfg.AdditionalDirectories) > 0)
+	refuse("maxTurns", cfg.MaxTurns != nil)
+	refuse("disableTools", cfg.DisableTools != nil && *cfg.DisableTools)
+
+	var notes []harness.Diagnostic
+	ignore := func(member string, given bool) {
+		if given {
+			notes = append(notes, harness.Diagnostic{Message: ignoredMember, Detail: member})
+		}
+	}
+	ignore("systemPromptAppend", cfg.SystemPromptAppend != nil)
+	ignore("resumeSessionAt", cfg.ResumeSessionID != nil && cfg.ResumeSessionAt != nil)
+	return faults, notes
+}
+
+// ignoredMember is the diagnostic of a config member that changes nothing.
+const ignoredMember = "config member ignored"
+
+// Launch gives the arguments of one process.
+func (a adapter) Launch(harness.Launch) (harness.Command, error) {
+	return harness.Command{Args: append([]string(nil), a.agent.Args...)}, nil
+}
+
+// New gives the translator of one process. It mints no ids: the agent does.
+func (a adapter) New(l harness.Launch, _ func() string) harness.Translator {
+	return &translator{agent: a.agent, launch: l, tools: map[string]*tool{}}
+}

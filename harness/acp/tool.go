@@ -1,0 +1,222 @@
+package acp
+
+import (
+	"agent-server/harness"
+	"agent-server/protocol"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// tool is one tool call, as all updates of it have left it.
+type tool struct {
+	call      string
+	name      string
+	title     string
+	kind      protocol.ToolKind
+	locations []protocol.Location
+	// input is the call's input; nil while unknown.
+	input protocol.Object
+	// output is rawOutput; nil while there is none.
+	output jsontext.Value
+	// content is what the last update that had any says.
+	content []protocol.ToolContent
+	// status only moves forward.
+	status protocol.ToolStatus
+	// rejected is true where consent was refused.
+	rejected bool
+}
+
+// toolCall is a tool_call, a tool_call_update or the toolCall of a permission
+// request: whatever is absent stays as it was.
+type toolCall struct {
+	ID        text           `json:"toolCallId"`
+	Title     text           `json:"title"`
+	Name      text           `json:"name"`
+	Kind      text           `json:"kind"`
+	Status    text           `json:"status"`
+	Content   jsontext.Value `json:"content"`
+	Locations jsontext.Value `json:"locations"`
+	RawInput  jsontext.Value `json:"rawInput"`
+	RawOutput jsontext.Value `json:"rawOutput"`
+	Meta      jsontext.Value `json:"_meta"`
+}
+
+// toolUpdate takes an update of a tool call.
+func (t *translator) toolUpdate(raw jsontext.Value) {
+	u := read[toolCall](raw)
+	switch {
+	case u.ID == "":
+		t.note("tool call without an id", "")
+	case !t.running():
+		t.note("update of a tool outside a turn", "")
+	case t.left[string(u.ID)]:
+		t.note("update of a tool whose turn is over", "")
+	default:
+		t.upsert(u)
+	}
+}
+
+// upsert takes in what is new of a tool call, and shows it.
+func (t *translator) upsert(u toolCall) *tool {
+	tl := t.tools[string(u.ID)]
+	if tl == nil {
+		tl = &tool{call: string(u.ID), status: protocol.ToolPending}
+		t.tools[tl.call] = tl
+		t.order = append(t.order, tl.call)
+		t.toolSighted()
+	}
+	ended := tl.status.Terminal()
+	tl.merge(u)
+	t.showTool(tl, tl.advance(protocol.ToolStatus(u.Status)))
+	if tl.status.Terminal() && !ended {
+		t.speech.ended = true
+	}
+	return tl
+}
+
+// merge takes in what an update says beside the status. Arrays replace what was
+// there.
+func (tl *tool) merge(u toolCall) {
+	if name := u.toolName(); name != "" {
+		tl.name = name
+	}
+	if u.Title != "" {
+		tl.title = string(u.Title)
+	}
+	if u.Kind != "" {
+		tl.kind = protocol.ToolKind(u.Kind)
+	}
+	if u.Locations.Kind() == '[' {
+		tl.locations = locations(u.Locations)
+	}
+	if input := asObject(u.RawInput, "rawInput"); input != nil {
+		tl.input = input
+	}
+	if u.RawOutput.Kind() != jsontext.KindInvalid && u.RawOutput.Kind() != 'n' {
+		tl.output = u.RawOutput
+	}
+	if u.Content.Kind() == '[' {
+		tl.content = toolContent(u.Content)
+	}
+}
+
+// toolName is the agent's own name of the tool; "" where it gives none.
+func (u toolCall) toolName() string {
+	if u.Name != "" {
+		return string(u.Name)
+	}
+	meta := read[struct {
+		ClaudeCode struct {
+			ToolName text `json:"toolName"`
+		} `json:"claudeCode"`
+	}](u.Meta)
+	return string(meta.ClaudeCode.ToolName)
+}
+
+// asObject is a free value as an object: any other value becomes the member of
+// one. nil where there is none, or nothing in it yet.
+func asObject(raw jsontext.Value, member string) protocol.Object {
+	switch raw.Kind() {
+	case jsontext.KindInvalid, 'n':
+		return nil
+	case '{':
+		return object(raw)
+	}
+	o := append(protocol.AppendString([]byte{'{'}, member), ':')
+	return append(protocol.AppendRaw(o, raw), '}')
+}
+
+// rank orders what a status may follow.
+func rank(s protocol.ToolStatus) int {
+	switch s {
+	case protocol.ToolPending:
+		return 0
+	case protocol.ToolInProgress:
+		return 1
+	case protocol.ToolCompleted, protocol.ToolFailed, protocol.ToolCancelled:
+		return 2
+	}
+	return -1
+}
+
+// advance takes a status that moves forward, and says whether the state is to be
+// shown again.
+func (tl *tool) advance(to protocol.ToolStatus) bool {
+	if tl.status.Terminal() {
+		return to == tl.status
+	}
+	if rank(to) > rank(tl.status) {
+		tl.status = to
+	}
+	return true
+}
+
+// showTool shows a call; with withState its state too.
+func (t *translator) showTool(tl *tool, withState bool) {
+	u := harness.ToolSet{
+		Call: tl.call, Name: tl.shownName(), Kind: tl.kind, Title: tl.title, Locations: tl.locations,
+	}
+	if withState {
+		u.State = tl.state()
+	}
+	t.emit(u)
+}
+
+// shownName is the tool's name, else its kind: an agent without names still says
+// what kind of tool it is.
+func (tl *tool) shownName() string {
+	if tl.name == "" {
+		return string(tl.kind)
+	}
+	return tl.name
+}
+
+// state is how far the call has come, in full.
+func (tl *tool) state() protocol.ToolState {
+	switch tl.status {
+	case protocol.ToolInProgress:
+		return &protocol.InProgressState{Input: tl.input}
+	case protocol.ToolCompleted:
+		s := &protocol.CompletedState{Input: tl.input, Output: tl.outputText(), Content: tl.content}
+		s.Metadata = object(tl.output)
+		return s
+	case protocol.ToolFailed:
+		return &protocol.FailedState{Input: tl.input, Error: tl.errorText()}
+	case protocol.ToolCancelled:
+		return &protocol.CancelledState{Input: tl.input}
+	}
+	return &protocol.PendingState{}
+}
+
+// endTools ends what is still open when the turn does: as cancelled where that
+// is what the user asked for, else as failed, since nobody will say how it went.
+func (t *translator) endTools(cancelled bool) {
+	t.left = map[string]bool{}
+	for _, call := range t.order {
+		tl := t.tools[call]
+		if tl.status.Terminal() {
+			continue
+		}
+		t.left[call] = true
+		tl.status = protocol.ToolFailed
+		if cancelled || tl.rejected {
+			tl.status = protocol.ToolCancelled
+		}
+		t.showTool(tl, true)
+	}
+	t.tools, t.order = map[string]*tool{}, nil
+}
+
+// locations are the files concerned; never nil, so that an empty list replaces.
+func locations(raw jsontext.Value) []protocol.Location {
+	out := []protocol.Location{}
+	for _, l := range list[struct {
+		Path text   `json:"path"`
+		Line number `json:"line"`
+	}](raw) {
+		if l.Path != "" {
+			out = append(out, protocol.Location{Path: string(l.Path), Line: l.Line.pointer()})
+		}
+	}
+	return out
+}

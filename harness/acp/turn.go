@@ -1,0 +1,94 @@
+package acp
+
+import (
+	"strconv"
+
+	"agent-server/harness"
+	"agent-server/harness/rpcline"
+	"agent-server/protocol"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// cancel interrupts the turn. The answers to open requests follow the cancel, so
+// that the agent knows why they are what they are.
+func (t *translator) cancel() {
+	if !t.running() {
+		return
+	}
+	t.turn.cancelled = true
+	t.tell("session/cancel", sessionRef{t.session})
+	t.cancelAsks()
+}
+
+// promptResult is the answer to a prompt.
+type promptResult struct {
+	StopReason text           `json:"stopReason"`
+	Usage      jsontext.Value `json:"usage"`
+	Meta       jsontext.Value `json:"_meta"`
+}
+
+// prompted takes the answer to the prompt: the turn's end.
+func (t *translator) prompted(m rpcline.Message) {
+	if !t.running() {
+		return
+	}
+	end := t.ending(m)
+	t.closePart()
+	t.endTools(end.Reason == protocol.StopCancelled)
+	t.cancelAsks()
+	end.Cost = t.spent.sinceBegin()
+	t.turn = nil
+	t.speech = speech{n: t.speech.n}
+	t.emit(end)
+}
+
+// ending is how the turn ended. An agent that was asked to cancel may answer
+// with the error that this caused: that is the cancel.
+func (t *translator) ending(m rpcline.Message) harness.Finished {
+	switch {
+	case m.Error == nil:
+		return t.resultEnding(read[promptResult](m.Result))
+	case m.Error.Code == rpcline.CodeCancelled || t.turn.cancelled:
+		return harness.Finished{Reason: protocol.StopCancelled, Raw: strconv.FormatInt(m.Error.Code, 10)}
+	}
+	e := failed(m.Error, "")
+	return harness.Finished{Reason: protocol.StopError, Raw: strconv.FormatInt(m.Error.Code, 10), Error: &e}
+}
+
+// resultEnding is the end that a result tells. All-zero figures mean unknown;
+// together with a cancel they also tell an interrupted turn from one that had
+// ended by itself.
+func (t *translator) resultEnding(r promptResult) harness.Finished {
+	tokens, zero := tokensOf(r)
+	end := harness.Finished{Reason: protocol.StopReason(r.StopReason), Raw: string(r.StopReason), Tokens: tokens}
+	switch {
+	case t.turn.cancelled && zero:
+		end.Reason = protocol.StopCancelled
+	case !end.Reason.Clean():
+		end.Reason = protocol.StopError
+		end.Error = &protocol.TurnError{
+			Category: protocol.CategoryInternal, Message: "the agent ended the turn without a known reason",
+		}
+	}
+	return end
+}
+
+// notice takes a fault that the agent goes on from.
+func (t *translator) notice(raw jsontext.Value) {
+	n := read[struct {
+		Severity    text `json:"severity"`
+		Title       text `json:"title"`
+		Description text `json:"description"`
+	}](raw)
+	message := string(n.Title)
+	if n.Description != "" && message != "" {
+		message += ": "
+	}
+	message += string(n.Description)
+	if !t.running() || message == "" || n.Severity != "error" && n.Severity != "warning" {
+		t.note("notice ignored", word(string(n.Severity)))
+		return
+	}
+	t.emit(harness.Notice{Category: protocol.CategoryInternal, Message: message})
+}

@@ -1,0 +1,60 @@
+package acp
+
+import (
+	"agent-server/protocol"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// updated takes the params of a session/update, wherever the session stands.
+func (t *translator) updated(params jsontext.Value) {
+	p := read[struct {
+		SessionID text           `json:"sessionId"`
+		Update    jsontext.Value `json:"update"`
+	}](params)
+	switch {
+	case t.stage == opening && len(t.early) < maxEarly:
+		t.early = append(t.early, params)
+	case t.stage == reopening:
+		t.replayed++
+	case t.stage != ready:
+		t.note("update before there is a session", "")
+	case string(p.SessionID) != t.session:
+		t.note("update of another session", "")
+	default:
+		t.update(p.Update)
+	}
+}
+
+// update takes one update of our session.
+func (t *translator) update(raw jsontext.Value) {
+	kind := string(read[struct {
+		Kind text `json:"sessionUpdate"`
+	}](raw).Kind)
+	switch kind {
+	case "agent_message_chunk":
+		t.chunk(protocol.PartText, raw)
+	case "agent_thought_chunk":
+		t.chunk(protocol.PartReasoning, raw)
+	case "tool_call", "tool_call_update":
+		t.toolUpdate(raw)
+	case "usage_update":
+		t.gauge(raw)
+	case "current_mode_update":
+		t.modeChanged(raw)
+	case "config_option_update":
+		t.optionsChanged(raw)
+	case "notice":
+		t.notice(raw)
+	case "compaction_update":
+		t.compaction(raw)
+	case "compaction_summary_chunk":
+		t.compactionSummary(raw)
+	default:
+		t.note("update ignored", word(kind))
+	}
+}
+
+// running says whether a prompt is on its way: outside that nothing an agent
+// says has a turn to stand in.
+func (t *translator) running() bool { return t.turn != nil && t.turn.written }
