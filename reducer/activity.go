@@ -14,7 +14,7 @@ const (
 	Idle        Activity = "idle"
 )
 
-// AgentActivity is told by the last part of the last top-level assistant message
+// AgentActivity is what a status line shows. It is told by the last part of the last top-level assistant message
 // of the last active turn. It looks at the end of the timeline first, and so costs
 // little while that turn is the latest.
 func AgentActivity(c *Conversation) Activity {
@@ -44,7 +44,9 @@ func (d *state) lastActiveTurn() (string, bool) {
 }
 
 // activity is told by the last part: a tool speaks also after the message's end,
-// text and reasoning do not.
+// since it runs on when the model has stopped writing; text and reasoning do not.
+// Their own state is not asked: a harness may show a block whole, done from the
+// start, while the model writes on.
 func (m *message) activity() Activity {
 	n := m.slots.list.size
 	if n == 0 {

@@ -39,7 +39,8 @@ func Plan(c *Conversation) ([]PlanEntry, bool) {
 	return nil, false
 }
 
-// readPlan reads a part as a plan.
+// readPlan reads a part as a plan. The words of status are closed: with another one
+// in it, the part is a plan of some later version.
 func readPlan(part protocol.Part) ([]PlanEntry, bool) {
 	p, ok := part.(*protocol.UnknownPart)
 	if !ok || p.Kind != protocol.PartPlan {

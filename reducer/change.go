@@ -20,7 +20,8 @@ const (
 	UnknownRecorded    ChangeKind = "unknown-event-recorded"
 )
 
-// Change is one thing that a fold has changed. Members that do not belong to its
+// Change is one thing that a fold has changed: enough to know what to draw again,
+// not what it now looks like; that is read from the conversation. Members that do not belong to its
 // kind are zero.
 type Change struct {
 	// Kind says which of the other members are set.
@@ -42,6 +43,9 @@ type Change struct {
 	// itself closes, its place in the message.
 	PartIndex protocol.Number
 }
+
+// Kinds are told by their words on the wire, in kebab case, as everywhere in the
+// protocol's changes.
 
 // AppendJSON appends the change as an object with exactly the members of its kind.
 func (c Change) AppendJSON(dst []byte) []byte {

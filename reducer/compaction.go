@@ -2,7 +2,9 @@ package reducer
 
 import "agent-server/protocol"
 
-// compaction merges an update into a compaction, in the place it was first seen.
+// compaction merges an update into a compaction, in the place it was first seen: an
+// update tells what has changed, so what it leaves out stays. Its time is that of
+// the first, as its place is. The list of ids is one value, not a set to add to.
 func (c *Conversation) compaction(e *protocol.SessionCompaction, r *recorder) *Conversation {
 	d := c.draft()
 	place, known := d.compactions.get(e.CompactionID)

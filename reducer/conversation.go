@@ -81,7 +81,7 @@ func (c *Conversation) base() *state {
 	return c.state
 }
 
-// whole is the state with the live text in its place.
+// whole is the state with the live text in its place, for readers of all of it.
 func (c *Conversation) whole() *state {
 	if c == nil || c.live.of == liveNone {
 		return c.base()
@@ -108,6 +108,9 @@ func (d *state) message(id string) *message {
 	}
 	return nil
 }
+
+// The setters below change a draft, and only by putting new values in the place of
+// old ones: what an old value points to may belong to any number of states.
 
 // setMessage puts m in the place of its earlier self.
 func (d *state) setMessage(place int, m *message) {

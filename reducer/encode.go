@@ -14,7 +14,7 @@ func (c *Conversation) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil),
 // order, what is not known yet left out, nothing null. Ids in toolInputJson are
 // sorted, so that equal conversations are equal bytes.
 func (c *Conversation) AppendJSON(dst []byte) []byte {
-	s := c.whole()
+	s := c.whole() // deltas since the last snapshot are part of the state
 	dst = s.appendSession(append(dst, '{'))
 	dst = appendList(dst, "timeline", s.timeline, appendItem)
 	dst = appendList(dst, "turns", s.turns.list, appendTurn)
@@ -53,7 +53,8 @@ func appendItem(dst []byte, i item) []byte {
 	return appendCompaction(dst, i.compaction)
 }
 
-// appendMessage appends a message with its parts as they now are.
+// appendMessage appends a message with its parts as they now are. As everywhere in
+// this file, the order of the lines is the order of the members on the wire.
 func appendMessage(dst []byte, m *message) []byte {
 	dst = appendText(append(dst, '{'), "kind", "message")
 	dst = appendText(dst, "messageId", m.MessageID)
@@ -151,7 +152,8 @@ func appendUnknown(dst []byte, e *protocol.UnknownEvent) []byte {
 	return protocol.AppendEventState(dst, e)
 }
 
-// appendInputs appends the tool inputs that deltas have built, by part id.
+// appendInputs appends the tool inputs that deltas have built, by part id. The
+// table has no order of its own that means anything.
 func appendInputs(dst []byte, inputs table[grown]) []byte {
 	var ids []string
 	for id := range inputs.all() {

@@ -37,7 +37,8 @@ func (g grown) plus(s string) grown {
 	return g
 }
 
-// after is head and the grown text behind it, in one copy.
+// after is head and the grown text behind it, in one copy. The pieces hang together
+// from the last to the first, so they are put in their places from behind.
 func (g grown) after(head string) string {
 	if g.size == 0 {
 		return head

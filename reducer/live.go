@@ -57,13 +57,14 @@ func (c *Conversation) growPart(e *protocol.MessagePartDelta, text string, r *re
 		return nil
 	}
 	next := *c
+	// The usual delta extends what is live already: nothing is looked up for it.
 	if c.live.of != livePart || c.live.partID != e.PartID || c.live.messageID != e.MessageID {
 		s, at, ok := c.state.slot(e.MessageID, e.PartID)
 		if !ok || !s.growable() {
 			return c
 		}
 		next = c.goLive(live{of: livePart, messageID: e.MessageID, partID: e.PartID, at: at})
-		if s.grown != nil {
+		if s.grown != nil { // it was live before
 			next.live.grown = *s.grown
 		}
 	}
@@ -87,5 +88,6 @@ func (c *Conversation) growInput(partID, text string, r *recorder) *Conversation
 	return &next
 }
 
-// goLive settles what was live and makes l live.
+// goLive settles what was live and makes l live. Where texts grow in turns, as those
+// of sub-agents that speak at once, each turn costs the copying of one path.
 func (c *Conversation) goLive(l live) Conversation { return Conversation{c.whole(), l} }

@@ -10,7 +10,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// savedState is the state as JSON, but for what has more than one shape.
+// A state is read by the plain decoder, by the tags of the types it is made of: it
+// is read once a connection, not once an event. What stands in it was checked when
+// it was folded, so it is held to its types and to ids that name one thing each,
+// and to nothing else: a newer peer may save more than this version knows.
+
+// savedState is the state as JSON, but for what has more than one shape: entries
+// of the timeline and unknown events are read one by one.
 type savedState struct {
 	SessionID       *string            `json:"sessionId"`
 	NativeSessionID string             `json:"nativeSessionId"`
@@ -64,6 +70,7 @@ func Load(raw []byte) (*Conversation, error) {
 	); err != nil {
 		return nil, fmt.Errorf("loading a conversation: %w", err)
 	}
+	// The map's order means nothing: a table comes out the same in any.
 	for id, input := range saved.ToolInputJSON {
 		d.inputs = d.inputs.with(id, grown{}.plus(input))
 	}
@@ -80,7 +87,8 @@ func loadEach[T any](name string, list []T, load func(T) error) error {
 	return nil
 }
 
-// loadSession loads what stands beside the lists.
+// loadSession loads what stands beside the lists. The three ids come from one
+// event, so one of them tells of all.
 func (saved *savedState) loadSession() *state {
 	d := &state{
 		model:     saved.Model,

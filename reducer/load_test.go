@@ -1,6 +1,8 @@
 package reducer
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,6 +22,33 @@ func TestReferenceStatesLoad(t *testing.T) {
 		if diff := cmp.Diff(canonical(t, v.State), canonical(t, c.AppendJSON(nil))); diff != "" {
 			t.Errorf("seed %d (-reference +loaded):\n%s", v.Seed, diff)
 		}
+	}
+}
+
+// The reference's states in the order of their schema come out byte for byte.
+func TestReferenceOrder(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "shared", "vectors", "samples.md"))
+	if err != nil {
+		t.Skipf("the reference's samples are not here: %v", err)
+	}
+	n := 0
+	for line := range strings.Lines(string(raw)) {
+		state, ok := strings.CutPrefix(strings.TrimSpace(line), "schema  ")
+		if !ok {
+			continue
+		}
+		n++
+		c, err := Load([]byte(state))
+		if err != nil {
+			t.Fatalf("%v: %s", err, state)
+		}
+		if diff := cmp.Diff(state, bytesOf(c)); diff != "" {
+			t.Errorf("(-reference +ours):\n%s", diff)
+		}
+	}
+	if n == 0 {
+		t.Error("no samples")
 	}
 }
 

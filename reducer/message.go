@@ -2,7 +2,8 @@ package reducer
 
 import "agent-server/protocol"
 
-// messageStarted opens a message; of a known one it changes nothing.
+// messageStarted opens a message; of a known one it changes nothing, also where a
+// part came first and opened it as a shell.
 func (c *Conversation) messageStarted(e *protocol.MessageStarted, r *recorder) *Conversation {
 	if _, known := c.base().messages.get(e.MessageID); known {
 		return c
@@ -21,7 +22,8 @@ func (c *Conversation) messageStarted(e *protocol.MessageStarted, r *recorder) *
 	return d.conversation()
 }
 
-// openMessage puts a new message at the end of the timeline.
+// openMessage puts a new message at the end of the timeline: the order of first
+// sight is the order for good.
 func (d *state) openMessage(m Message, r *recorder) (place int) {
 	place = d.timeline.size
 	d.timeline = d.timeline.plus(item{message: &message{Message: m}})
@@ -30,7 +32,8 @@ func (d *state) openMessage(m Message, r *recorder) (place int) {
 	return place
 }
 
-// messageEnded closes a message; the first end stays.
+// messageEnded closes a message; the first end stays. It closes no part: what a
+// message leaves open, its turn closes.
 func (c *Conversation) messageEnded(e *protocol.MessageEnded, r *recorder) *Conversation {
 	if m := c.base().message(e.MessageID); m == nil || m.EndedAt != nil {
 		return c
@@ -44,8 +47,10 @@ func (c *Conversation) messageEnded(e *protocol.MessageEnded, r *recorder) *Conv
 	return d.conversation()
 }
 
-// part takes a snapshot. A message never seen is opened first, as little as is
-// known of it.
+// part takes a snapshot, the whole of a part as it then was. A message never seen
+// is opened first, as little as is known of it: a stream may be joined in the
+// middle. Neither the message's end nor the turn's keeps a snapshot out, since an
+// address outlives both.
 func (c *Conversation) part(e *protocol.MessagePart, r *recorder) *Conversation {
 	d := c.draft()
 	place, known := d.messages.get(e.MessageID)
@@ -82,6 +87,8 @@ func (d *state) upsert(entry int, part protocol.Part) {
 	}
 	d.setMessage(entry, &m)
 	_, is := openTool(part)
+	// The message's turn counts, not the event's: a turn closes what stands in its
+	// own messages.
 	d.trackTool(m.TurnID, address{entry, place}, was, is)
 }
 

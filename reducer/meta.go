@@ -25,7 +25,9 @@ func withMember(object protocol.Object, name string, value []byte) protocol.Obje
 	return append(out, '}')
 }
 
-// eachMember calls f with every member of the object, in order, names decoded.
+// eachMember calls f with every member of the object, in order, names decoded. It
+// is as tolerant as the decoder of events, which lets a name stand twice: a fold
+// fails on nothing that decodes.
 func eachMember(object protocol.Object, f func(name string, raw jsontext.Value)) {
 	d := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
@@ -45,7 +47,9 @@ func eachMember(object protocol.Object, f func(name string, raw jsontext.Value))
 	}
 }
 
-// member begins a member of the object that dst ends with, comma and all.
+// member begins a member of the object that dst ends with, comma and all. Only an
+// object without members ends in a brace that opens: values that are written are
+// written to their end.
 func member(dst []byte, name string) []byte {
 	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')

@@ -7,6 +7,7 @@ import (
 	"agent-server/protocol"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -344,12 +345,12 @@ func (m *model) cancelled(tool *protocol.ToolPart, at int64) protocol.ToolState 
 		partial = m.ToolInputJSON[tool.ID]
 	}
 	if partial != "" {
-		meta := map[string]any{}
-		if s.Meta != nil && json.Unmarshal(s.Meta, &meta) != nil {
+		meta := map[string]jsontext.Value{}
+		if s.Meta != nil && json.Unmarshal(s.Meta, &meta, loose) != nil {
 			panic("a _meta that is no object")
 		}
-		meta[protocol.MetaPartialInput] = partial
-		c.Meta, _ = json.Marshal(meta, json.Deterministic(true))
+		meta[protocol.MetaPartialInput] = protocol.AppendString(nil, partial)
+		c.Meta, _ = json.Marshal(meta, json.Deterministic(true), loose)
 	}
 	return c
 }

@@ -7,6 +7,11 @@ import (
 	"agent-server/protocol"
 )
 
+// A turn's end closes what the turn left open, and it must not look through the
+// whole transcript for it: so what is open is noted, a turn at a time, as it comes
+// and goes. The notes follow from the rest of the state (Load makes them anew), and
+// a test compares them with what a walk through everything finds.
+
 // address is where a part stands: its message's place in the timeline, and its
 // own in that message. Addresses never change.
 type address struct{ entry, place int }
@@ -32,7 +37,8 @@ func (d *state) unfinished(turnID string) *unfinished {
 	return &unfinished{}
 }
 
-// setUnfinished notes what the turn has open now.
+// setUnfinished notes what the turn has open now. A turn with nothing open has no
+// note, so that the notes of a long conversation stay few.
 func (d *state) setUnfinished(turnID string, u unfinished) {
 	if len(u.tools)+len(u.permissions) == 0 {
 		d.open = d.open.without(turnID)
@@ -81,6 +87,7 @@ func (d *state) closeTools(turnID string, at int64, r *recorder) {
 		d.setSlot(where, slot{part: closed(tool, at, built)})
 		r.part(m.MessageID, tool.ID, m.OutputIndex, protocol.Number(where.place))
 	}
+	// All of them are over now; what permissions are open is as it was.
 	u.tools = nil
 	d.setUnfinished(turnID, u)
 }

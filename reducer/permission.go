@@ -2,7 +2,10 @@ package reducer
 
 import "agent-server/protocol"
 
-// permissionRequested opens a request; a known one is never opened again.
+// permissionRequested opens a request; a known one is never opened again, or an
+// answered one would ask a second time when its request is delivered again. A
+// request that comes after its turn's end stays open: nothing closes it but an
+// answer.
 func (c *Conversation) permissionRequested(e *protocol.PermissionRequested, r *recorder) *Conversation {
 	if _, known := c.base().permissions.find(e.RequestID); known {
 		return c
@@ -34,7 +37,8 @@ func (c *Conversation) permissionResolved(e *protocol.PermissionResolved, r *rec
 	return d.conversation()
 }
 
-// cancelPermissions resolves what the turn has not been answered.
+// cancelPermissions resolves what the turn has not been answered: nobody waits for
+// it any more.
 func (d *state) cancelPermissions(turnID string, at *int64, r *recorder) {
 	u := *d.unfinished(turnID)
 	for _, place := range u.permissions {

@@ -2,6 +2,11 @@ package reducer
 
 import "agent-server/protocol"
 
+// What the readers below return is the caller's: fresh slices, fresh structs. What
+// those point to (strings, parts, raw values, optional figures) is shared with
+// every state that has it, and with the events it came from: it is read, never
+// written. A reader costs what it returns, and where it says nothing else no more.
+
 // SessionID is the logical session; "" before the first session.created.
 func (c *Conversation) SessionID() string {
 	if s := c.base().session; s != nil {
@@ -125,6 +130,9 @@ func (c *Conversation) EntryAt(i int) Entry {
 	return c.base().timeline.at(i).read()
 }
 
+// Only the entry with the live text needs more than the base: for any other, and
+// there may be thousands, settling that text first would be in vain.
+
 // liveEntry is the place of the message that the live text belongs to.
 func (c *Conversation) liveEntry() (int, bool) {
 	if c == nil || c.live.of != livePart {
@@ -169,6 +177,7 @@ func (c *Conversation) Part(messageID, partID string) (protocol.Part, bool) {
 	if !ok {
 		return nil, false
 	}
+	// c is not nil here: the empty conversation has no part.
 	if c.live.of == livePart && c.live.at == at {
 		s.grown = &c.live.grown
 	}

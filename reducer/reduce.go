@@ -43,7 +43,8 @@ func Join(a, b Folded) Folded {
 	return a
 }
 
-// fold is the one implementation. The arms for raw and for a nil event change
+// fold is the one implementation, for every caller and both entrances: what the
+// gateway tells and what a client makes of it cannot differ. The arms for raw and for a nil event change
 // nothing.
 func fold(c *Conversation, ev protocol.Event, r *recorder) *Conversation {
 	switch e := ev.(type) {

@@ -39,7 +39,8 @@ func (r roll[T]) get(id string) (T, bool) {
 	return none, false
 }
 
-// plus is the roll with a new entry at its end; its id must not be there yet.
+// plus is the roll with a new entry at its end; its id must not be there yet. The
+// entry that is one too many for searching brings the table, with all before it.
 func (r roll[T]) plus(x T) roll[T] {
 	r.list = r.list.plus(x)
 	switch n := r.list.size; {

@@ -1,9 +1,14 @@
 package reducer
 
-import "agent-server/protocol"
+import (
+	"iter"
+
+	"agent-server/protocol"
+)
 
 // Selectors read a conversation in the ways that views need. They are pure and
-// keep nothing: what is costly says so.
+// keep nothing: what is costly says so, and who calls it for every delta should
+// keep the answer until a change says that it may be another.
 
 // PendingPermissions are the requests without an outcome, in order of first sight.
 func PendingPermissions(c *Conversation) []Permission {
@@ -27,7 +32,7 @@ func ConversationMessages(c *Conversation) []Message {
 }
 
 // allMessages walks the messages in order.
-func (d *state) allMessages() func(yield func(*message) bool) {
+func (d *state) allMessages() iter.Seq[*message] {
 	return func(yield func(*message) bool) {
 		for _, i := range d.timeline.all() {
 			if i.message != nil && !yield(i.message) {
@@ -87,7 +92,7 @@ type SubagentGroup struct {
 // order of first sight. It costs the whole timeline.
 func SubagentGroups(c *Conversation) []SubagentGroup {
 	groups := []SubagentGroup{}
-	places := map[string]int{}
+	places := map[string]int{} // tool call id → place in groups
 	for m := range c.whole().allMessages() {
 		if m.ParentToolCallID == nil {
 			continue

@@ -21,7 +21,8 @@ func (c *Conversation) sessionEnded(e *protocol.SessionEnded, r *recorder) *Conv
 	return d.conversation()
 }
 
-// usage moves the gauge; it is always a change.
+// usage moves the gauge; it is always a change. Harnesses tell the window's size
+// and the cost now and then only: what was told stays.
 func (c *Conversation) usage(e *protocol.SessionUsage, r *recorder) *Conversation {
 	d := c.draft()
 	u := Usage{Used: e.Used, Size: e.Size, Cost: e.Cost, UpdatedAt: e.Timestamp}
@@ -38,6 +39,7 @@ func (c *Conversation) usage(e *protocol.SessionUsage, r *recorder) *Conversatio
 // else with the conversation.
 func (c *Conversation) failure(e *protocol.ErrorEvent, r *recorder) *Conversation {
 	d := c.draft()
+	// The event's ids and _meta are where it is filed, or nowhere.
 	entry := ErrorEntry{e.Category, e.Message, e.Recoverable, e.Timestamp}
 	if e.TurnID != nil {
 		if place, known := d.turns.find(*e.TurnID); known {
@@ -53,7 +55,8 @@ func (c *Conversation) failure(e *protocol.ErrorEvent, r *recorder) *Conversatio
 	return d.conversation()
 }
 
-// unknownEvent keeps what this version does not know; it is always a change.
+// unknownEvent keeps what this version does not know; it is always a change. The
+// same one twice stands twice: nothing in it is read, so nothing tells them apart.
 func (c *Conversation) unknownEvent(e *protocol.UnknownEvent, r *recorder) *Conversation {
 	d := c.draft()
 	d.unknown = d.unknown.plus(e)

@@ -10,6 +10,10 @@ import (
 // it came, but its order of walking means nothing. The zero value is empty.
 type table[V any] struct{ root *branch[V] }
 
+// A hash is read five bits at a time, the lowest first: at each level they choose
+// one of 32 children, of which only those that exist are held. A leaf stands as
+// high as it can, and moves down when another comes that agrees with it so far.
+
 // branch has a child for each bit set in used, in the order of the bits.
 type branch[V any] struct {
 	used uint32
@@ -94,7 +98,8 @@ func (b *branch[V]) with(shift uint, l *leaf[V]) *branch[V] {
 	return &branch[V]{b.used, replaced(b.kids, at, b.kids[at].with(shift, l))}
 }
 
-// with is the child with a fresh leaf put in.
+// with is the child with a fresh leaf put in; the leaf is the caller's until then,
+// which is why its next may be set.
 func (k kid[V]) with(shift uint, l *leaf[V]) kid[V] {
 	switch {
 	case k.sub != nil:
@@ -125,7 +130,7 @@ func (b *branch[V]) without(shift uint, hash uint64, key string) *branch[V] {
 		k.leaf = k.leaf.without(key)
 	}
 	switch {
-	case k == old:
+	case k == old: // key was not there: nothing is copied
 		return b
 	case k != kid[V]{}:
 		return &branch[V]{b.used, replaced(b.kids, at, k)}

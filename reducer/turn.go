@@ -2,7 +2,8 @@ package reducer
 
 import "agent-server/protocol"
 
-// turnStarted makes a turn; a known one is never started again.
+// turnStarted makes a turn. A known one is never started again, not even after its
+// end: a log that is delivered twice must not bring a turn back to life.
 func (c *Conversation) turnStarted(e *protocol.TurnStarted, r *recorder) *Conversation {
 	if _, known := c.base().turns.find(e.TurnID); known {
 		return c
@@ -26,6 +27,8 @@ func (c *Conversation) turnEnded(e *protocol.TurnEnded, r *recorder) *Conversati
 	}
 	d := c.draft()
 	t.end(e)
+	// The order below is the order of the changes, which clients rely on: the turn,
+	// its permissions, the totals, the tools.
 	if known {
 		d.turns = d.turns.with(place, &t)
 	} else {
@@ -49,7 +52,9 @@ func (t *turn) end(e *protocol.TurnEnded) {
 	t.EndedAt = new(e.Timestamp)
 }
 
-// count adds what the turn cost to the totals: plain sums, in the order of events.
+// count adds what the turn cost to the totals: plain sums, in the order of events,
+// so that every implementation comes to the same double. A turn that tells no
+// figure changes none; a cost of 0 is a figure.
 func (d *state) count(e *protocol.TurnEnded, r *recorder) {
 	if e.Tokens == nil && e.Cost == nil {
 		return
@@ -77,7 +82,8 @@ func (t Totals) plus(u protocol.TokenUsage) Totals {
 	return t
 }
 
-// sum adds to a figure that is absent until it is first seen.
+// sum adds to a figure that is absent until it is first seen, and stays absent
+// while nothing is added: "unknown" is not 0.
 func sum(held, more *protocol.Number) *protocol.Number {
 	if held == nil || more == nil {
 		return latest(held, more)

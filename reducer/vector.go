@@ -19,6 +19,10 @@ type vector[T any] struct {
 	tail  []T // 1 to fan entries, unless the list is empty
 }
 
+// The tree has fan<<shift places. It holds full leaves only, since a tail is filed
+// when it is full, and never shrinks, since nothing is ever taken out of a
+// timeline. An index is read five bits at a time, the highest first.
+
 // node holds children, or at the lowest level exactly fan entries.
 type node[T any] struct {
 	kids []*node[T]
@@ -40,7 +44,8 @@ func (v vector[T]) at(i int) T {
 	return n.vals[i&(fan-1)]
 }
 
-// all walks the entries in order.
+// all walks the entries in order. Each is found anew from the root: that is two or
+// three steps, and needs no path to be kept.
 func (v vector[T]) all() iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		for i := range v.size {
