@@ -31,6 +31,7 @@ func TestEncodeResults(t *testing.T) {
 		{EventsReplayResult{Events: []Object{Object(`{"n":1.50}`)}, FirstAvailableSeq: new(int64(1)), LatestSeq: new(int64(9))},
 			`{"events":[{"n":1.50}],"firstAvailableSeq":1,"latestSeq":9}`},
 		{struct{}{}, `{}`},
+		{map[string]int{"h": 8, "g": 7, "f": 6, "e": 5, "d": 4, "c": 3, "b": 2, "a": 1}, `{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8}`},
 		{Envelope{SessionID: "s", Seq: 1, Event: &TurnStarted{}}, `{"sessionId":"s","seq":1,"event":{"type":"turn.started","sessionId":"","turnId":"","timestamp":0}}`},
 	} {
 		got := Encode(c.value)

@@ -366,6 +366,15 @@ func TestFaultsAreBounded(t *testing.T) {
 	if n := len(faultsOf(err)); n != maxFaults {
 		t.Errorf("%d faults of 5001 bad items, want %d", n, maxFaults)
 	}
+	reads := 0
+	listOf(func(r *reading, _ []byte) int {
+		reads++
+		r.fault("rubbish")
+		return 0
+	})(&reading{}, []byte("["+strings.Repeat("1,", 5000)+"1]"))
+	if reads != maxFaults {
+		t.Errorf("%d items were read where no more faults are kept, want %d", reads, maxFaults)
+	}
 }
 
 // TestBaseKnowsFourHarnesses: that is all in which the two decoders differ.
