@@ -186,6 +186,8 @@ func TestBeyondTheBase(t *testing.T) {
 			then(echoed("a"), fault1("", "network", false), fail("a", "network")), []Violation{broke(RecoverableMeansContinues, 4)}},
 		{"a recoverable error of a turn that goes well is what the word means",
 			then(echoed("a"), fault1("a", "network", true), end("a", ok)), nil},
+		{"a turn that goes well need not announce what it says of an error",
+			then(echoed("a"), &protocol.TurnEnded{SessionID: "s", TurnID: "a", StopReason: ok, Error: &protocol.TurnError{Category: "auth", Message: "why"}}), nil},
 		{"an error of an unknown turn is noted nowhere",
 			then(fault1("z", "network", false)), nil},
 	})
