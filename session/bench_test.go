@@ -8,36 +8,46 @@ import (
 	"agent-server/session"
 )
 
-// parrot is a translator as cheap as one can be: every line is one delta.
+// parrot is a translator as cheap as one can be: a line is one delta, or another
+// part after a long answer's worth of them.
 type parrot struct {
 	*scripted
-	out harness.Output
+	lines       int
+	delta, next harness.Output
 }
 
-func (p parrot) Line([]byte) harness.Output { return p.out }
+func (p *parrot) Line([]byte) harness.Output {
+	if p.lines++; p.lines%4096 == 0 {
+		return p.next
+	}
+	return p.delta
+}
 
 // parrotHarness makes parrots.
 type parrotHarness struct{ scriptedHarness }
 
 func (h *parrotHarness) New(l harness.Launch, _ func() string) harness.Translator {
-	tr := &scripted{h: &h.scriptedHarness, launch: l}
-	return parrot{tr, harness.Output{Updates: []harness.Update{harness.TextAppended{Part: "p", Text: "a few words of an answer, "}}}}
+	open := harness.PartOpened{Part: "p", Kind: protocol.PartText}
+	h.react = func(_ *scripted, in harness.Input) harness.Output {
+		out := usual(in)
+		out.Updates = append(out.Updates, harness.Registered{}, open)
+		return out
+	}
+	return &parrot{
+		scripted: &scripted{h: &h.scriptedHarness, launch: l},
+		delta:    harness.Output{Updates: []harness.Update{harness.TextAppended{Part: "p", Text: "a few words of an answer, "}}},
+		next:     harness.Output{Updates: []harness.Update{harness.Abandoned{Parts: []string{"p"}}, open}},
+	}
 }
 
 // One text delta through the machine alone.
 func BenchmarkStepTextDelta(b *testing.B) {
-	h := &parrotHarness{scriptedHarness{id: protocol.HarnessClaudeCode}}
-	h.react = func(_ *scripted, in harness.Input) harness.Output {
-		out := usual(in)
-		out.Updates = append(out.Updates, harness.Registered{}, harness.PartOpened{Part: "p", Kind: protocol.PartText})
-		return out
-	}
-	m := session.New(session.Options{SessionID: "s", Harness: h})
+	m := session.New(session.Options{SessionID: "s", Harness: &parrotHarness{scriptedHarness{id: protocol.HarnessClaudeCode}}})
 	m.Step(epoch, session.StartTurn{TurnID: "t", Config: config(), Input: protocol.TextInput("hi")})
 	line := session.NativeLine{Gen: 1, Line: []byte(`{"type":"stream_event"}`)}
 	b.ReportAllocs()
 	for b.Loop() {
-		if out := m.Step(epoch, line); len(out.Events) != 1 {
+		if out := m.Step(epoch, line); len(out.Events) == 0 {
 			b.Fatal("no delta")
 		}
 	}

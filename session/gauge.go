@@ -24,14 +24,14 @@ const statusOpen = "in_progress"
 // compaction shows one compaction's state. One that is over stays over.
 func (m *Machine) compaction(u harness.Compaction) {
 	c := m.compactionOf(u.Key)
-	if u.Status == "" || !c.open {
+	if orWord(u.Status, "") == "" || !c.open {
 		m.note("compaction update dropped", u.Status)
 		return
 	}
 	c.open = u.Status == statusOpen
 	m.emit(&protocol.SessionCompaction{
 		SessionID: m.o.SessionID, TurnID: m.turn.id, CompactionID: c.id, Status: u.Status,
-		Trigger: optional(u.Trigger), PreTokens: u.PreTokens, PostTokens: u.PostTokens,
+		Trigger: optional(orWord(u.Trigger, "")), PreTokens: u.PreTokens, PostTokens: u.PostTokens,
 		Summary: optional(u.Summary), Timestamp: m.now,
 	})
 }

@@ -76,7 +76,7 @@ func (m *Machine) endMessage() {
 // newPlace is the place of a new part: in the open message, if that is the same
 // speaker's, else in one of its own.
 func (m *Machine) newPlace(parent string, role protocol.Role) place {
-	if role == "" {
+	if role != protocol.RoleUser {
 		role = protocol.RoleAssistant
 	}
 	t := m.turn

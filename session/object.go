@@ -39,11 +39,9 @@ func withMember(o protocol.Object, name string, value protocol.Object) protocol.
 }
 
 // headed is an unknown part's object under our own head: its ids are ours, the
-// rest is as the harness's translator made it.
-func headed(raw protocol.Object, kind protocol.PartType, head protocol.PartHead) (protocol.Object, bool) {
-	if raw = object(raw); raw == nil {
-		return nil, false
-	}
+// rest is as the harness's translator made it. On the wire such a part is its raw
+// object, so that is where the ids go.
+func headed(raw protocol.Object, kind protocol.PartType, head protocol.PartHead) protocol.Object {
 	rest := map[string]protocol.Object{}
 	_ = json.Unmarshal(raw, &rest)
 	for _, name := range []string{"id", "sessionId", "messageId", "parentToolCallId", "_meta", "type"} {
@@ -53,9 +51,8 @@ func headed(raw protocol.Object, kind protocol.PartType, head protocol.PartHead)
 		protocol.PartHead
 		Type protocol.PartType `json:"type"`
 	}{head, kind}), []byte("}"))
-	if len(rest) > 0 {
-		out = append(append(out, ','), protocol.Encode(rest)[1:]...)
-		return out, true
+	if len(rest) == 0 {
+		return append(out, '}')
 	}
-	return append(out, '}'), true
+	return append(append(out, ','), protocol.Encode(rest)[1:]...)
 }

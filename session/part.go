@@ -85,7 +85,7 @@ func (m *Machine) grow(p *part, text string) {
 		return
 	}
 	text = clean(text)
-	p.text.WriteString(text)
+	add(&p.text, text)
 	if !p.streaming {
 		p.streaming = true
 		m.turn.streaming = append(m.turn.streaming, p)
@@ -99,6 +99,15 @@ func (m *Machine) grow(p *part, text string) {
 	g := &grown[protocol.ReasoningDelta]{delta: protocol.ReasoningDelta{Text: text}}
 	g.event = m.delta(p.at, p.head.ID, &g.delta)
 	m.emit(&g.event)
+}
+
+// add appends, doubling the room where there is too little: a long answer is then
+// copied twice on the average, where the builder's own steps copy it five times.
+func add(b *strings.Builder, text string) {
+	if b.Cap()-b.Len() < len(text) {
+		b.Grow(b.Len() + len(text))
+	}
+	b.WriteString(text)
 }
 
 // clean is text that the wire can carry: deltas and snapshot must agree, so it is

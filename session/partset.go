@@ -119,8 +119,8 @@ func (m *Machine) supersede(u harness.PartSet, p *part, f flowing) {
 // translator knows.
 func (m *Machine) wholeSet(u harness.PartSet) {
 	p := m.turn.parts[u.Part]
-	if p != nil && p.kind != u.Value.Type() {
-		m.note("part changes its type", string(u.Value.Type()))
+	if p != nil && p.kind != u.Value.Type() || !sendable(u.Value) {
+		m.note("part changes its type, or is none", string(u.Value.Type()))
 		return
 	}
 	if p == nil {
@@ -143,17 +143,6 @@ func (m *Machine) showWhole(p *part, v protocol.Part) {
 			PartHead: p.head, Data: v.Data, URL: v.URL, MimeType: v.MimeType, Filename: v.Filename,
 		})
 	case *protocol.UnknownPart:
-		m.showUnknown(p, v)
+		m.show(p.at, &protocol.UnknownPart{PartHead: p.head, Kind: v.Kind, Raw: headed(v.Raw, v.Kind, p.head)})
 	}
-}
-
-// showUnknown shows a part of a type that this package has no struct for: on the
-// wire it is its raw object, so our ids go into that.
-func (m *Machine) showUnknown(p *part, v *protocol.UnknownPart) {
-	raw, ok := headed(v.Raw, v.Kind, p.head)
-	if !ok {
-		m.note("part that is no object", string(v.Kind))
-		return
-	}
-	m.show(p.at, &protocol.UnknownPart{PartHead: p.head, Kind: v.Kind, Raw: raw})
 }

@@ -35,7 +35,7 @@ func (m *Machine) asked(u harness.Asked) {
 func (m *Machine) request(u harness.Asked) broker.Request {
 	r := broker.Request{
 		ID: m.newID(), Key: u.Request, Tool: u.Name, RawInput: object(u.RawInput),
-		Options: u.Options, Own: u.Options != nil, Always: u.Always, InputSlot: u.InputSlot,
+		Options: worded(u.Options), Own: u.Options != nil, Always: u.Always, InputSlot: u.InputSlot,
 	}
 	if t := m.tools[u.Call]; t != nil && r.Tool == "" {
 		r.Tool = t.name
@@ -66,8 +66,8 @@ func toolCallOf(u harness.Asked, r broker.Request) *protocol.PermissionToolCall 
 		ToolCallID: optional(u.Call), ToolName: toolName(r.Tool), Title: optional(u.Title),
 		Locations: u.Locations, RawInput: r.RawInput,
 	}
-	if u.Kind != "" {
-		c.Kind = &u.Kind
+	if kind := orWord(u.Kind, ""); kind != "" {
+		c.Kind = &kind
 	}
 	return c
 }
@@ -102,34 +102,63 @@ func (m *Machine) sayResolved(r broker.Request, o protocol.PermissionOutcome, by
 }
 
 // drainPermissions takes back all that is open, for everyone who sees it. The
-// harness is told nothing here: its translator does that, in its own way.
+// harness is told nothing here: on a cancel its translator does that, in its own
+// way.
 func (m *Machine) drainPermissions() {
 	for _, r := range m.broker.Drain() {
 		m.sayResolved(r, protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}, "")
+		m.turn.unanswered = append(m.turn.unanswered, r.Key)
+	}
+}
+
+// answerDrained tells a harness that ended its turn and goes on: what it asked in
+// it is not going to be answered by anybody.
+func (m *Machine) answerDrained() {
+	if m.proc != nil {
+		for _, key := range m.turn.unanswered {
+			m.answerAsked(key, broker.Verdict{Decision: broker.Cancel}, "the turn is over")
+		}
 	}
 }
 
 // withdrawn takes back one request. One that was answered unseen just now is not
 // answered any more.
 func (m *Machine) withdrawn(u harness.Withdrawn) {
-	m.proc.feed = slices.DeleteFunc(m.proc.feed, func(in harness.Input) bool {
-		r, ok := in.(harness.Resolve)
-		return ok && r.Request == u.Request
-	})
+	m.proc.feed = slices.DeleteFunc(m.proc.feed, resolves(u.Request))
+	if t := m.turn; t != nil {
+		t.unanswered = slices.DeleteFunc(t.unanswered, func(key string) bool { return key == u.Request })
+	}
 	if r, ok := m.broker.Withdraw(u.Request); ok {
 		m.sayResolved(r, protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}, "")
 	}
 }
 
+// resolves says of an input whether it answers that request.
+func resolves(request string) func(harness.Input) bool {
+	return func(in harness.Input) bool {
+		r, ok := in.(harness.Resolve)
+		return ok && r.Request == request
+	}
+}
+
 // refuseAsked answers a request that nobody is to see: the harness must not wait
-// for an answer that can never come.
+// for an answer that can never come. One that was asked before the translator
+// heard of a cancel which is on its way is answered by that.
 func (m *Machine) refuseAsked(u harness.Asked, why string) {
 	m.note("permission refused: "+why, "")
+	if slices.ContainsFunc(m.proc.feed, isCancel) && m.turn != nil {
+		m.turn.unanswered = append(m.turn.unanswered, u.Request)
+		return
+	}
 	m.answerAsked(u.Request, broker.Verdict{Decision: broker.Cancel}, why)
 }
 
-// answerAsked tells the harness.
+// answerAsked tells the harness, once.
 func (m *Machine) answerAsked(request string, v broker.Verdict, why string) {
+	if slices.ContainsFunc(m.proc.feed, resolves(request)) {
+		m.note("permission asked for twice", "")
+		return
+	}
 	out := harness.Verdict{OptionID: v.OptionID, UpdatedInput: v.UpdatedInput}
 	switch v.Decision {
 	case broker.Allow:

@@ -94,8 +94,8 @@ func TestLaw33_firstAnswerWins(t *testing.T) {
 	r.done()
 }
 
-// What takes a request back leaves nothing to answer, and tells the harness
-// nothing more.
+// What takes a request back leaves nothing to answer. The harness is told only
+// where it goes on and nobody else tells it.
 func TestPermissionTakenBack(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(*rig){
@@ -123,8 +123,12 @@ func TestPermissionTakenBack(t *testing.T) {
 			if got := r.answer(r.choose(0, "allow")); got != "accepted false" {
 				t.Errorf("an answer after that is %q", got)
 			}
-			if got := heardOf[harness.Resolve](r.tr()); len(got) != 0 {
-				t.Errorf("the harness heard %+v", got)
+			var want []harness.Resolve
+			if name == "end" {
+				want = []harness.Resolve{{Request: "r1", Verdict: harness.Verdict{Decision: harness.CancelRequest, Message: "the turn is over"}}}
+			}
+			if diff := cmp.Diff(want, heardOf[harness.Resolve](r.tr())); diff != "" {
+				t.Errorf("the harness hears (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -152,7 +156,9 @@ func TestLaw34_noConsentByMistake(t *testing.T) {
 			harness.Verdict{Message: "The input was edited, and this tool cannot be given an edited input."},
 			`resolved selected reject meta {"agent-server/by":"updatedInput-unsupported"}`},
 		{"the same without an option to refuse with",
-			func(a *harness.Asked) { a.Options = []protocol.PermissionOption{{OptionID: "allow", Kind: protocol.AllowOnce}} }, edited,
+			func(a *harness.Asked) {
+				a.Options = []protocol.PermissionOption{{OptionID: "allow", Kind: protocol.AllowOnce}}
+			}, edited,
 			harness.Verdict{Decision: harness.CancelRequest, Message: "The input was edited, and this tool cannot be given an edited input."},
 			`resolved cancelled meta {"agent-server/by":"updatedInput-unsupported"}`},
 	}
@@ -246,6 +252,28 @@ func TestLaw39_noHarnessWaits(t *testing.T) {
 		r.look("between turns", "stdin 1: resolve r1")
 		if got := heardOf[harness.Resolve](r.tr())[0].Verdict; got.Decision != harness.CancelRequest {
 			t.Errorf("verdict %+v", got)
+		}
+	})
+	t.Run("drained by a cancel that was never delivered", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.start("t1")
+		r.says(bash)
+		r.cancel()
+		r.ends()
+		if got := heardOf[harness.Resolve](r.tr()); len(got) != 1 || got[0].Verdict.Decision != harness.CancelRequest {
+			t.Errorf("the harness heard %+v", got)
+		}
+	})
+	t.Run("drained by a cancel that was", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.running("t1")
+		r.says(bash)
+		r.cancel()
+		r.says(cancelledByHarness)
+		if got := heardOf[harness.Resolve](r.tr()); len(got) != 0 {
+			t.Errorf("the harness heard %+v", got)
 		}
 	})
 	t.Run("asked twice", func(t *testing.T) {

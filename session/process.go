@@ -113,7 +113,7 @@ func (m *Machine) replace() {
 	m.closeStreaming(nil)
 	m.drainPermissions()
 	m.endMessage()
-	t.written, t.registered, t.parts = false, false, map[string]*part{}
+	t.written, t.registered, t.parts, t.unanswered = false, false, map[string]*part{}, nil
 	t.restarts++
 	if t.cancel.accepted || t.restarts > maxRestarts {
 		m.failTurn(protocol.CategoryInternal, "the harness asked for one restart after another")
@@ -135,15 +135,18 @@ func (m *Machine) stop() {
 }
 
 // halt asks for the end of a process. One that this very step asked for is not
-// started at all.
+// started at all. Nothing is written to it any more.
 func (m *Machine) halt(p *process) {
-	switch {
-	case p.stopping || p.gone:
-	case m.spawning(p):
+	if p.stopping || p.gone {
+		return
+	}
+	if m.spawning(p) {
 		m.out.Spawn = nil
-		m.out.Stdin, m.out.StdinGen = nil, 0
-	default:
+	} else {
 		m.out.Stop = &Stop{Gen: p.gen}
+	}
+	if m.out.StdinGen == p.gen {
+		m.out.Stdin, m.out.StdinGen = nil, 0
 	}
 }
 

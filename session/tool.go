@@ -151,7 +151,7 @@ func (m *Machine) growInput(t *tool, text string) {
 		return
 	}
 	text = clean(text)
-	t.partial.WriteString(text)
+	add(&t.partial, text)
 	g := &grown[protocol.ToolInputDelta]{
 		delta: protocol.ToolInputDelta{ToolCallID: t.call, ToolName: toolName(t.name), Input: text},
 	}

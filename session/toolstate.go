@@ -15,8 +15,8 @@ func (t *tool) describe(u harness.ToolSet) bool {
 	if u.Name != "" && u.Name != t.name {
 		t.name, changed = u.Name, true
 	}
-	if u.Kind != "" && u.Kind != t.kind && t.subagent == nil {
-		t.kind, changed = u.Kind, true
+	if kind := orWord(u.Kind, t.kind); kind != t.kind && t.subagent == nil {
+		t.kind, changed = kind, true
 	}
 	if u.Title != "" && u.Title != deref(t.title) {
 		t.title, changed = &u.Title, true

@@ -23,6 +23,9 @@ type turn struct {
 	// restarts counts the processes that were replaced for this turn.
 	restarts int
 	cancel   cancelling
+	// unanswered are the requests that were taken back and that the harness has
+	// not been told about, by native key.
+	unanswered []string
 
 	// outputs counts the turn's messages, the echo first.
 	outputs int
@@ -80,6 +83,7 @@ func (m *Machine) endTurn(e ending) {
 	m.closeStreaming(nil)
 	m.closeCompactions(e.reason)
 	m.drainPermissions()
+	m.answerDrained()
 	m.answerCancels(e.reason)
 	m.endMessage()
 	m.emit(&protocol.TurnEnded{
@@ -122,9 +126,7 @@ func (m *Machine) failTurn(category protocol.ErrorCategory, message string) {
 // honest makes an end keep what readers rely on: a failure says why, a clean end
 // has no error, and neither word is blank.
 func honest(e ending) ending {
-	if e.reason == "" {
-		e.reason = protocol.StopError
-	}
+	e.reason = orWord(e.reason, protocol.StopError)
 	if e.reason.Clean() {
 		e.err = nil
 		return e
@@ -133,9 +135,7 @@ func honest(e ending) ending {
 		e.err = &protocol.TurnError{Message: "the harness ended the turn without saying why"}
 	}
 	said := *e.err
-	if said.Category == "" {
-		said.Category = protocol.CategoryInternal
-	}
+	said.Category = orWord(said.Category, protocol.CategoryInternal)
 	e.err = &said
 	return e
 }
@@ -151,11 +151,8 @@ func (m *Machine) sayError(e protocol.TurnError, recoverable bool) {
 
 // notice reports a fault from which the harness goes on.
 func (m *Machine) notice(u harness.Notice) {
-	e := protocol.TurnError{Category: u.Category, Message: u.Message}
-	if e.Category == "" {
-		e.Category = protocol.CategoryInternal
-	}
-	m.sayError(e, true)
+	category := orWord(u.Category, protocol.CategoryInternal)
+	m.sayError(protocol.TurnError{Category: category, Message: u.Message}, true)
 }
 
 // optional is s, or nil where it is "".

@@ -294,7 +294,7 @@ func TestLaw46_failureIsAnnounced(t *testing.T) {
 			if diff := cmp.Diff(&tt.want, ended.Error); diff != "" {
 				t.Errorf("error of the end (-want +got):\n%s", diff)
 			}
-			r.lines = r.lines[1 : len(r.lines)-1]
+			r.lines = r.lines[1 : len(events)-1]
 			r.look("between them", `part 1.0 text "x" done`, "resolved cancelled", "message 1 ended")
 		})
 	}

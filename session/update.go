@@ -19,17 +19,19 @@ func (m *Machine) pump() {
 	for p := m.proc; p != nil && p == m.proc && !p.gone && len(p.feed) > 0; {
 		in := p.feed[0]
 		p.feed = p.feed[1:]
-		if m.outdated(in) {
-			continue
+		if isCancel(in) {
+			if m.turn == nil {
+				continue // it has lost its turn meanwhile
+			}
+			m.turn.unanswered = nil // the translator answers them now
 		}
 		m.apply(p, p.tr.Step(in))
 	}
 }
 
-// outdated says whether a queued input has lost its turn meanwhile.
-func (m *Machine) outdated(in harness.Input) bool {
-	_, cancel := in.(harness.Cancel)
-	return cancel && m.turn == nil
+func isCancel(in harness.Input) bool {
+	_, is := in.(harness.Cancel)
+	return is
 }
 
 // apply takes in what a translator said: what happened first, then what it wants
