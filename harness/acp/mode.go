@@ -33,7 +33,8 @@ func (t *translator) applyMode(want protocol.PermissionMode) bool {
 	if t.settings.moded && target == current {
 		return false
 	}
-	return t.setMode(target)
+	t.setMode(target)
+	return true
 }
 
 // modeNames are the spellings of a mode: the operator's alone, where there is
@@ -58,20 +59,18 @@ func (t *translator) modes() (list []choice, current, first string) {
 }
 
 // setMode sets the mode in the way that the agent lists it.
-func (t *translator) setMode(target string) bool {
+func (t *translator) setMode(target string) {
+	t.settings.moded = true
 	if t.settings.modes.list == nil {
-		o := t.settings.category("mode")
-		t.settings.moded = true
-		return t.setOption(o, target, "permissionMode")
+		t.setOption(t.settings.category("mode"), target, "permissionMode")
+		return
 	}
 	t.await("session/set_mode", struct {
 		SessionID string `json:"sessionId"`
 		ModeID    string `json:"modeId"`
 	}{t.session, target}, "permissionMode", func(t *translator, _ jsontext.Value) {
 		t.settings.modes.current = target
-		t.settings.moded = true
 	})
-	return true
 }
 
 // modeChanged takes the news of a mode that the agent went into by itself.

@@ -177,7 +177,7 @@ func (t *translator) applyModel(want *string) bool {
 		if want != nil {
 			target = spelled(choicesOf(o.Options), *want)
 		}
-		return t.setOption(o, target, "model")
+		return t.changeOption(o, target, "model")
 	}
 	models := &t.settings.models
 	switch {
@@ -220,11 +220,18 @@ func (t *translator) setLegacyModel(target string) bool {
 	return true
 }
 
-// setOption sets a config option where it is not so already.
-func (t *translator) setOption(o *option, target, member string) bool {
+// changeOption sets a config option where it is not so already; true where an
+// answer has to be waited for.
+func (t *translator) changeOption(o *option, target, member string) bool {
 	if target == "" || target == string(o.Current) {
 		return false
 	}
+	t.setOption(o, target, member)
+	return true
+}
+
+// setOption sets a config option.
+func (t *translator) setOption(o *option, target, member string) {
 	id := o.ID
 	t.await("session/set_config_option", struct {
 		SessionID string `json:"sessionId"`
@@ -236,7 +243,6 @@ func (t *translator) setOption(o *option, target, member string) bool {
 			ConfigOptions jsontext.Value `json:"configOptions"`
 		}](result).ConfigOptions)
 	})
-	return true
 }
 
 // took notes the value of an option, for agents that do not answer with a list.
@@ -256,6 +262,8 @@ func (t *translator) await(method string, params any, member string, took func(*
 	t.call(method, params, func(t *translator, m rpcline.Message) {
 		if m.Error == nil {
 			took(t, m.Result)
+		} else {
+			t.settings.moded = false // where things stand is unknown: it is set anew
 		}
 		switch {
 		case t.turn != turn:
@@ -299,5 +307,5 @@ func (t *translator) applyThinking(want protocol.ThinkingLevel) bool {
 	if !ok && want != "" {
 		t.note(ignoredMember, "thinkingLevel: the agent has no such level")
 	}
-	return t.setOption(o, target, "thinkingLevel")
+	return t.changeOption(o, target, "thinkingLevel")
 }

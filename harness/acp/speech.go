@@ -78,6 +78,17 @@ func (t *translator) say(kind protocol.PartType, id string, literal []byte) {
 	t.grow(literal)
 }
 
+// sayProbed is say of a text delta whose id still lies in its line: where it
+// goes on with the open part, no copy is made.
+func (t *translator) sayProbed(id, literal []byte) {
+	s := &t.speech
+	if s.part != "" && s.kind == protocol.PartText && s.id == string(id) && len(literal) > len(`""`) {
+		t.grow(literal)
+		return
+	}
+	t.say(protocol.PartText, string(id), literal)
+}
+
 // grow adds text to the open part. Half a surrogate pair at its end waits for
 // the other.
 func (t *translator) grow(literal []byte) {

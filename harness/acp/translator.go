@@ -74,7 +74,7 @@ type answered func(t *translator, m rpcline.Message)
 func (t *translator) Line(line []byte) harness.Output {
 	t.out = harness.Output{}
 	if id, literal, ok := t.probe(line); ok {
-		t.say(protocol.PartText, string(id), literal)
+		t.sayProbed(id, literal)
 		return t.out
 	}
 	t.plainLine(line)

@@ -83,7 +83,8 @@ type envelope struct {
 // with the line.
 func Parse(line []byte) (Message, error) {
 	var env envelope
-	if err := json.Unmarshal(Trim(line), &env, Lenient); err != nil {
+	line = Trim(line)
+	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &env, Lenient) != nil {
 		return Message{}, ErrNoObject
 	}
 	return env.open(), nil
