@@ -24,6 +24,9 @@ func failed(e *rpcline.Error, what string) protocol.TurnError {
 	if detail := detailOf(e.Data); detail != "" && !strings.Contains(message, detail) {
 		message = strings.Trim(message+": "+detail, ": ")
 	}
+	if message == "" {
+		message = "the agent gave no reason"
+	}
 	if e.Code == codeAuthRequired {
 		message = "the agent wants a login: log in with it in a terminal, or give it its key (" + message + ")"
 	} else if what != "" {
