@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/sourcegraph/jsonrpc2"
+
+	"agent-server/protocol"
 )
 
 // pending is a request that was handed to the library under a number of ours:
@@ -16,7 +18,7 @@ type pending struct {
 }
 
 // batch gathers the answers of one batch; it is written as one array when the
-// last has come.
+// last has come. The stream's lock guards it.
 type batch struct {
 	open     int
 	bytes    []byte
@@ -29,7 +31,8 @@ type answer struct {
 	barriers []Barrier
 }
 
-// join adds one member's answer; it gives the whole, once.
+// join adds one member's answer; it gives the whole, once. The whole waits for
+// every barrier of its members: none may be overtaken.
 func (b *batch) join(a answer) (answer, bool) {
 	if len(b.bytes) > 0 {
 		b.bytes = append(b.bytes, ',')
@@ -40,32 +43,45 @@ func (b *batch) join(a answer) (answer, bool) {
 	if b.open > 0 {
 		return answer{}, false
 	}
-	whole := make([]byte, 0, len(b.bytes)+2)
+	whole := make([]byte, 0, len(b.bytes)+3)
 	whole = append(append(append(whole, '['), b.bytes...), ']')
 	return answer{line: whole, barriers: b.barriers}, true
 }
 
 // encode writes a response the way the protocol spells it: jsonrpc, id, then
-// result or error. Result and data are canonical bytes already.
+// result or error. Result and data are canonical bytes already; the id is the
+// caller's, and may hold what we never write raw.
 func encode(id []byte, r *jsonrpc2.Response) []byte {
-	b := make([]byte, 0, 64+len(id))
+	b := make([]byte, 0, 64+len(id)+size(r))
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	b = append(b, id...)
-	if r.Error != nil {
+	b = protocol.AppendRaw(b, id)
+	switch {
+	case r.Error != nil:
 		b = append(b, `,"error":`...)
 		b = appendError(b, r.Error)
-	} else {
-		b = append(b, `,"result":`...)
-		b = append(b, *r.Result...)
+	case r.Result != nil:
+		b = append(append(b, `,"result":`...), *r.Result...)
+	default:
+		b = append(b, `,"result":null`...)
 	}
 	return append(b, '}')
 }
 
+// size is about what a response holds, so that a long one is not copied while it
+// grows.
+func size(r *jsonrpc2.Response) int {
+	if r.Result != nil {
+		return len(*r.Result)
+	}
+	return 0
+}
+
+// appendError appends an error object; data is left out where there is none.
 func appendError(b []byte, e *jsonrpc2.Error) []byte {
 	b = append(b, `{"code":`...)
 	b = strconv.AppendInt(b, e.Code, 10)
 	b = append(b, `,"message":`...)
-	b = appendString(b, e.Message)
+	b = protocol.AppendString(b, e.Message)
 	if e.Data != nil {
 		b = append(b, `,"data":`...)
 		b = append(b, *e.Data...)

@@ -48,6 +48,9 @@ type ndjson struct {
 	close   func() error
 }
 
+// keepLong is how large a gathering buffer may stay between two long lines.
+const keepLong = 1 << 20
+
 // NDJSON frames a reader and a writer by newlines: stdio, a pipe, a socket. A
 // trailing CR is taken off, and a last line needs no newline. limit bounds a
 // line in bytes; 0: 10 MiB. timeout bounds a write where w can be given a
@@ -67,6 +70,9 @@ const defaultMaxMessageBytes = 10 << 20
 
 // Next implements Framing.
 func (f *ndjson) Next() ([]byte, error) {
+	if cap(f.long) > keepLong {
+		f.long = nil // the line that needed it is no longer used
+	}
 	line, err := f.r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		line, err = f.longLine(line)
@@ -84,7 +90,7 @@ func (f *ndjson) Next() ([]byte, error) {
 // longLine gathers a line longer than a chunk; over the limit it counts only.
 func (f *ndjson) longLine(first []byte) ([]byte, error) {
 	f.long = append(f.long[:0], first...)
-	total := int64(len(first))
+	total, before := int64(len(first)), first[len(first)-1]
 	for {
 		piece, err := f.r.ReadSlice('\n')
 		total += int64(len(piece))
@@ -93,16 +99,19 @@ func (f *ndjson) longLine(first []byte) ([]byte, error) {
 			f.long = append(f.long, piece...)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
+			before = piece[len(piece)-1]
 			continue
 		}
 		if total > f.limit+2 {
 			f.long = nil
-			return nil, &OversizeError{Bytes: total, Limit: f.limit}
+			end := append([]byte{before}, piece...) // a CR may stand before the cut
+			return nil, &OversizeError{Bytes: total - int64(len(end)-len(trim(end))), Limit: f.limit}
 		}
 		return f.long, err
 	}
 }
 
+// trim takes the terminator off.
 func trim(line []byte) []byte {
 	if n := len(line); n > 0 && line[n-1] == '\n' {
 		line = line[:n-1]

@@ -25,7 +25,8 @@ const (
 	response
 )
 
-// message is one JSON-RPC message, taken apart; its bytes are the line's.
+// message is one JSON-RPC message, taken apart. Its values are copies: they
+// outlive the line.
 type message struct {
 	kind   kind
 	id     []byte
@@ -34,13 +35,18 @@ type message struct {
 }
 
 // lenient reads JSON as widely as its grammar allows: repeated names and invalid
-// UTF-8 are no syntax errors.
+// UTF-8 are no syntax errors. What is nested deeper than 10,000 is: a bound is
+// what keeps a line of brackets from costing a stack.
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+// errNotJSON is the reason of a parse error; where and why stays inside, since
+// texts are for people and a line may hold secrets.
+var errNotJSON = errors.New("not valid JSON")
 
 // split checks that a line is JSON and gives its members, if it is a batch.
 func split(line []byte) (members [][]byte, batch bool, err error) {
-	line = bytes.TrimSpace(line)
-	if !valid(line) {
+	line = trimSpace(line)
+	if !jsontext.Value(line).IsValid(lenient...) {
 		return nil, false, errNotJSON
 	}
 	if line[0] != '[' {
@@ -50,16 +56,13 @@ func split(line []byte) (members [][]byte, batch bool, err error) {
 	return members, true, err
 }
 
-var errNotJSON = errors.New("not valid JSON")
-
-func valid(line []byte) bool {
-	return len(line) > 0 && jsontext.Value(line).IsValid(lenient...)
-}
+// trimSpace takes off what JSON calls white space, and nothing else.
+func trimSpace(line []byte) []byte { return bytes.Trim(line, " \t\r\n") }
 
 // elements gives an array's members. Once there are more than maxBatch it stops:
 // the batch is refused whole.
 func elements(array []byte) ([][]byte, error) {
-	d := jsontext.NewDecoder(bytes.NewReader(array), lenient...)
+	d := jsontext.NewDecoder(bytes.NewBuffer(array), lenient...)
 	if _, err := d.ReadToken(); err != nil {
 		return nil, err
 	}
@@ -74,34 +77,43 @@ func elements(array []byte) ([][]byte, error) {
 	return out, nil
 }
 
-// parse takes one message apart. The value is valid JSON.
+// parse takes one message apart. The value is valid JSON. Of members with the
+// same name the last one counts.
 func parse(value []byte) message {
 	if len(value) == 0 || value[0] != '{' {
 		return message{}
 	}
 	var m message
-	var version, result, fault []byte
+	var version []byte
+	outcome := false
 	err := eachMember(value, func(name string, v []byte) {
 		switch name {
 		case "jsonrpc":
 			version = v
 		case "id":
-			m.id = v
+			m.id = bytes.Clone(v)
 		case "method":
-			m.method = v
+			m.method = bytes.Clone(v)
 		case "params":
-			m.params = v
-		case "result":
-			result = v
-		case "error":
-			fault = v
+			m.params = bytes.Clone(v)
+		case "result", "error":
+			outcome = true
 		}
 	})
-	if err != nil || string(version) != `"2.0"` {
+	if err != nil || !isVersion(version) {
 		return message{}
 	}
-	m.kind = m.classify(result != nil || fault != nil)
+	m.kind = m.classify(outcome)
 	return m
+}
+
+// isVersion says whether a value is the string 2.0, however it is spelled.
+func isVersion(v []byte) bool {
+	if string(v) == `"2.0"` {
+		return true
+	}
+	text, err := jsontext.AppendUnquote(nil, v)
+	return err == nil && string(text) == "2.0"
 }
 
 // classify goes by the shape alone: a string method makes a request or, without
@@ -119,6 +131,7 @@ func (m *message) classify(outcome bool) kind {
 	return invalid
 }
 
+// kindOf is a value's kind; 0 where there is none.
 func kindOf(v []byte) jsontext.Kind {
 	if v == nil {
 		return 0
@@ -126,7 +139,8 @@ func kindOf(v []byte) jsontext.Kind {
 	return jsontext.Value(v).Kind()
 }
 
-// eachMember calls f for each member of an object, in order.
+// eachMember calls f for each member of an object, in order; a value is valid
+// during the call.
 func eachMember(object []byte, f func(name string, value []byte)) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(object), lenient...)
 	if _, err := d.ReadToken(); err != nil {
@@ -148,6 +162,6 @@ func eachMember(object []byte, f func(name string, value []byte)) error {
 		if err != nil {
 			return err
 		}
-		f(key, v.Clone())
+		f(key, v)
 	}
 }

@@ -1,11 +1,54 @@
 package transport
 
 import (
-	"bytes"
+	"errors"
+	"fmt"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/zap"
 )
+
+// WriteObject implements jsonrpc2.ObjectStream: it swaps the caller's id back,
+// takes the barrier off, and queues. It never waits for the peer.
+func (s *Stream) WriteObject(any) error {
+	r := s.outgoing
+	s.outgoing = nil
+	if r == nil {
+		return errors.New("this stream sends answers only")
+	}
+	s.mu.Lock()
+	p := s.pending[r.ID.Num]
+	delete(s.pending, r.ID.Num)
+	s.room.Broadcast()
+	s.mu.Unlock()
+	if p == nil {
+		return fmt.Errorf("request %d was answered before", r.ID.Num)
+	}
+	s.queue(answer{line: encode(p.id, r), barriers: barriersOf(r)}, p.batch)
+	return nil
+}
+
+// queue hands an answer to the writer, through its batch if it has one.
+func (s *Stream) queue(a answer, b *batch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	if b != nil {
+		whole, done := b.join(a)
+		if !done {
+			return
+		}
+		a = whole
+	}
+	a.line = append(a.line, '\n')
+	s.answers = append(s.answers, a)
+	s.queued += int64(len(a.line))
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
 
 // writeLoop is the one writer: it sleeps until there is something to say, says
 // all of it, coalesced, and sleeps again.
@@ -18,8 +61,6 @@ func (s *Stream) writeLoop() {
 			var err error
 			if buf, more, err = s.round(buf[:0]); err != nil {
 				s.o.Logger.Debug("writing the connection failed", zap.Error(err))
-				// The library closes what is left; not from here: it may be
-				// waiting for us.
 				s.abort()
 				return
 			}
@@ -107,35 +148,4 @@ func (s *Stream) hasAnswers() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.answers) > 0
-}
-
-func (s *Stream) isClosed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.closed
-}
-
-// abort ends the connection from within the writer.
-func (s *Stream) abort() {
-	s.endOnce.Do(func() { close(s.inputEnded) })
-	if err := s.Close(); err != nil {
-		s.o.Logger.Debug("closing the connection failed", zap.Error(err))
-	}
-}
-
-func trimBlank(line []byte) []byte { return bytes.TrimSpace(line) }
-
-// appendString quotes a text for an error message: JSON, line separators
-// escaped.
-func appendString(b []byte, text string) []byte {
-	q, err := jsontext.AppendQuote(nil, text)
-	if err != nil {
-		// Invalid UTF-8 was replaced; the text is usable all the same.
-		q, _ = jsontext.AppendQuote(nil, string(bytes.ToValidUTF8([]byte(text), []byte("\uFFFD"))))
-	}
-	v := jsontext.Value(q)
-	if err := v.Format(jsontext.EscapeForJS(true)); err != nil {
-		return append(b, q...)
-	}
-	return append(b, v...)
 }

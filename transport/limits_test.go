@@ -1,0 +1,141 @@
+package transport_test
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sourcegraph/jsonrpc2"
+
+	"agent-server/transport"
+)
+
+// TestOversizeLine: a line over the limit is answered, with the limit, and the
+// next one is served.
+func TestOversizeLine(t *testing.T) {
+	t.Parallel()
+	long := `{"jsonrpc":"2.0","id":1,"method":"m","params":"` + strings.Repeat("x", 300_000) + `"}`
+	got := say(t, long+"\n"+`{"jsonrpc":"2.0","id":2,"method":"m"}`, echo, 200_000)
+	want := []string{
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"line of %d bytes is over the limit of 200000","data":{"limitBytes":200000}}}`, len(long)),
+		`{"jsonrpc":"2.0","id":2,"result":"m absent"}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+}
+
+// TestInFlightBound: so many requests may be unanswered, and not one more is
+// read before one of them is.
+func TestInFlightBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const bound = 3
+		var served atomic.Int32
+		late := make(chan func(), 100)
+		w := dial(t, func(c *jsonrpc2.Conn, r *jsonrpc2.Request) {
+			served.Add(1)
+			late <- func() { send(c, r, "1") }
+		}, transport.Options{MaxInFlight: bound})
+		go func() {
+			for i := range 10 {
+				_, _ = fmt.Fprintf(w.peer, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"m\"}\n", i)
+			}
+		}()
+		go func() { _, _ = io.Copy(io.Discard, w.peer) }()
+		for want := int32(bound); want <= 10; want++ {
+			synctest.Wait()
+			if got := served.Load(); got != want {
+				t.Fatalf("%d requests were read, want %d", got, want)
+			}
+			(<-late)()
+		}
+		for range bound {
+			synctest.Wait()
+			select {
+			case answer := <-late:
+				answer()
+			default:
+			}
+		}
+		w.hangUp()
+	})
+}
+
+// TestAnswersBound: a peer that asks and does not read is not asked for more
+// than the bound holds; once it reads, everything comes.
+func TestAnswersBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size, bound, requests = 1 << 10, 8 << 10, 100
+		var served atomic.Int32
+		result := `"` + strings.Repeat("x", size) + `"`
+		w := dial(t, func(c *jsonrpc2.Conn, r *jsonrpc2.Request) {
+			served.Add(1)
+			send(c, r, result)
+		}, transport.Options{MaxAnswerBytes: bound})
+		go func() {
+			for i := range requests {
+				_, _ = fmt.Fprintf(w.peer, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"m\"}\n", i)
+			}
+		}()
+		synctest.Wait()
+		// One bound is being written, one is queued, and the line that went over.
+		if got := served.Load(); got > 2*(bound/size+1) || got < bound/size {
+			t.Errorf("%d answers of %d bytes are held, the bound is %d", got, size, bound)
+		}
+		for i := range requests {
+			if want := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":%s}`, i, result); w.hear() != want {
+				t.Fatalf("answer %d is another", i)
+			}
+		}
+		w.hangUp()
+	})
+}
+
+// TestWritesAreCoalesced: what is due at once leaves in writes of about the
+// budget, one event alone at once.
+func TestWritesAreCoalesced(t *testing.T) {
+	t.Parallel()
+	const budget = 1 << 10
+	src := newSource()
+	out := &recorder{src: src, last: event("s", 501)}
+	r, hold := io.Pipe()
+	s := transport.Open(transport.NDJSON(r, out, 0, 0, hold.Close), handler(echo), src, transport.Options{WriteBudget: budget})
+	src.log("s", 1)
+	src.show("s")
+	src.log("s", 500)
+	src.show("s")
+	_ = s.Finish(t.Context())
+	s.Wait()
+	out.mu.Lock()
+	defer out.mu.Unlock()
+	total := 0
+	for i, w := range out.writes {
+		total += strings.Count(w, "\n")
+		if !strings.HasSuffix(w, "\n") || len(w) > budget+16 {
+			t.Errorf("write %d holds %d bytes and ends %q", i, len(w), w[max(0, len(w)-5):])
+		}
+	}
+	if total != 501 || len(out.writes) > 500*len(event("s", 100))/budget+5 {
+		t.Errorf("%d events in %d writes", total, len(out.writes))
+	}
+}
+
+// recorder keeps each write.
+type recorder struct {
+	src    *source
+	last   string
+	mu     sync.Mutex
+	writes []string
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writes = append(r.writes, string(p))
+	return len(p), nil
+}
