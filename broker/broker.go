@@ -32,8 +32,11 @@ type Resolution struct {
 }
 
 // Standing is the verdict of a standing rule on r; false where none matches and
-// somebody has to be asked.
+// somebody has to be asked, or is asked already.
 func (b *Broker) Standing(r Request) (Verdict, bool) {
+	if slices.ContainsFunc(b.open, r.taken) {
+		return Verdict{}, false
+	}
 	switch b.rules.match(r) {
 	case ruleReject:
 		return Refuse(r), true
@@ -46,8 +49,7 @@ func (b *Broker) Standing(r Request) (Verdict, bool) {
 // Open registers a request. It is false, and nothing is registered, where one
 // with that ID or that Key is open already.
 func (b *Broker) Open(r Request) bool {
-	taken := func(o Request) bool { return o.ID == r.ID || o.Key == r.Key }
-	if slices.ContainsFunc(b.open, taken) {
+	if slices.ContainsFunc(b.open, r.taken) {
 		return false
 	}
 	b.open = append(b.open, r)

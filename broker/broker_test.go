@@ -255,6 +255,16 @@ func TestRefusalWinsOverAllow(t *testing.T) {
 	}
 }
 
+// A rule does not answer what somebody is being asked already.
+func TestRuleLeavesOpenRequestsAlone(t *testing.T) {
+	t.Parallel()
+	b := answered(ours("a"), selected("allow_always"))
+	b.Open(ours("b"))
+	if _, ok := b.Standing(ours("b")); ok {
+		t.Error("an open request is answered by a rule")
+	}
+}
+
 func TestWithdrawAndDrain(t *testing.T) {
 	t.Parallel()
 	var b broker.Broker

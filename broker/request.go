@@ -34,6 +34,9 @@ func DefaultOptions() []protocol.PermissionOption {
 	}
 }
 
+// taken says whether another request has r's id or key.
+func (r Request) taken(o Request) bool { return o.ID == r.ID || o.Key == r.Key }
+
 // option is the offered option of that id; false where it was not offered.
 func (r Request) option(id string) (protocol.PermissionOption, bool) {
 	for _, o := range r.Options {

@@ -21,7 +21,6 @@ func (m *Machine) endSession(reason string) {
 	m.emit(&protocol.SessionEnded{SessionID: m.o.SessionID, Reason: reason, Timestamp: m.now})
 	m.ended = true
 	m.out.Ended = true
-	m.leaving = m.Generation()
 	m.stop()
 }
 

@@ -36,9 +36,9 @@ type Machine struct {
 	shutting bool
 	// ended is true once session.ended was said.
 	ended bool
-	// leaving is the generation that was live when the session ended; 0 once
-	// it has exited, or where there was none.
-	leaving int
+	// alive are the generations that were asked for and have not exited, those
+	// that are being stopped too.
+	alive []int
 }
 
 // New makes the machine of one session. It says nothing yet: no event, no
@@ -104,6 +104,9 @@ func (m *Machine) settle() {
 		m.endSession(protocol.EndShutdown)
 	}
 	m.watchIdle()
+	if m.out.Spawn != nil {
+		m.alive = append(m.alive, m.out.Spawn.Gen)
+	}
 }
 
 // emit stamps an event and adds it to this step's.

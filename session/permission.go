@@ -11,8 +11,12 @@ import (
 // asked takes a request for consent: a standing rule answers it unseen, else it
 // is registered and shown.
 func (m *Machine) asked(u harness.Asked) {
-	if m.turn.cancel.accepted {
+	switch {
+	case m.turn.cancel.accepted:
 		m.refuseAsked(u, "the turn is being cancelled")
+		return
+	case m.answering(u.Request):
+		m.note("permission asked for twice", "")
 		return
 	}
 	m.sightTool(u)
@@ -115,7 +119,7 @@ func (m *Machine) drainPermissions() {
 // it is not going to be answered by anybody.
 func (m *Machine) answerDrained() {
 	if m.proc != nil {
-		for _, key := range m.turn.unanswered {
+		for _, key := range slices.Clone(m.turn.unanswered) {
 			m.answerAsked(key, broker.Verdict{Decision: broker.Cancel}, "the turn is over")
 		}
 	}
@@ -125,9 +129,7 @@ func (m *Machine) answerDrained() {
 // answered any more.
 func (m *Machine) withdrawn(u harness.Withdrawn) {
 	m.proc.feed = slices.DeleteFunc(m.proc.feed, resolves(u.Request))
-	if t := m.turn; t != nil {
-		t.unanswered = slices.DeleteFunc(t.unanswered, func(key string) bool { return key == u.Request })
-	}
+	m.answered(u.Request)
 	if r, ok := m.broker.Withdraw(u.Request); ok {
 		m.sayResolved(r, protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}, "")
 	}
@@ -138,6 +140,18 @@ func resolves(request string) func(harness.Input) bool {
 	return func(in harness.Input) bool {
 		r, ok := in.(harness.Resolve)
 		return ok && r.Request == request
+	}
+}
+
+// answering says whether an answer to that request is on its way.
+func (m *Machine) answering(request string) bool {
+	return slices.ContainsFunc(m.proc.feed, resolves(request))
+}
+
+// answered forgets that the harness is to be told about a request.
+func (m *Machine) answered(request string) {
+	if t := m.turn; t != nil {
+		t.unanswered = slices.DeleteFunc(t.unanswered, func(key string) bool { return key == request })
 	}
 }
 
@@ -155,10 +169,11 @@ func (m *Machine) refuseAsked(u harness.Asked, why string) {
 
 // answerAsked tells the harness, once.
 func (m *Machine) answerAsked(request string, v broker.Verdict, why string) {
-	if slices.ContainsFunc(m.proc.feed, resolves(request)) {
+	if m.answering(request) {
 		m.note("permission asked for twice", "")
 		return
 	}
+	m.answered(request)
 	out := harness.Verdict{OptionID: v.OptionID, UpdatedInput: v.UpdatedInput}
 	switch v.Decision {
 	case broker.Allow:

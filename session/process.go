@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"agent-server/harness"
@@ -96,9 +97,11 @@ func (m *Machine) spawn(l harness.Launch) bool {
 	return true
 }
 
-// begin gives the turn to the live process.
+// begin gives the turn to the live process. What was said of a prompt before it
+// had one was said of another.
 func (m *Machine) begin() {
 	t := m.turn
+	t.written, t.registered = false, false
 	m.tell(harness.Begin{Turn: t.id, Input: t.input, Config: t.cfg})
 	m.pump()
 }
@@ -113,7 +116,7 @@ func (m *Machine) replace() {
 	m.closeStreaming(nil)
 	m.drainPermissions()
 	m.endMessage()
-	t.written, t.registered, t.parts, t.unanswered = false, false, map[string]*part{}, nil
+	t.parts, t.unanswered = map[string]*part{}, nil
 	t.restarts++
 	if t.cancel.accepted || t.restarts > maxRestarts {
 		m.failTurn(protocol.CategoryInternal, "the harness asked for one restart after another")
@@ -175,8 +178,8 @@ func (m *Machine) spawned(in Spawned) { m.current(in.Gen, "spawned") }
 
 // spawnFailed ends the turn that needed the process.
 func (m *Machine) spawnFailed(in SpawnFailed) {
+	m.left(in.Gen)
 	if _, ok := m.current(in.Gen, "spawn failed"); !ok {
-		m.left(in.Gen)
 		return
 	}
 	m.drop()
@@ -218,9 +221,9 @@ func (m *Machine) lineDropped(in LineDropped) {
 // exited takes the end of the process. The translator speaks first: what looks
 // like a crash may be an end that it understands.
 func (m *Machine) exited(in Exited) {
+	m.left(in.Gen)
 	p, ok := m.current(in.Gen, "exit")
 	if !ok {
-		m.left(in.Gen)
 		return
 	}
 	p.gone = true
@@ -233,9 +236,7 @@ func (m *Machine) exited(in Exited) {
 	}
 }
 
-// left notes that the process which outlived the session is gone.
+// left notes that a process is gone, whether it was the live one or not.
 func (m *Machine) left(gen int) {
-	if gen == m.leaving {
-		m.leaving = 0
-	}
+	m.alive = slices.DeleteFunc(m.alive, func(g int) bool { return g == gen })
 }

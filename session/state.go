@@ -24,7 +24,7 @@ func (m *Machine) Phase() Phase {
 		return PhaseRunning
 	case !m.ended:
 		return PhaseIdle
-	case m.leaving != 0:
+	case m.Processes() > 0:
 		return PhaseClosing
 	}
 	return PhaseClosed
@@ -67,6 +67,10 @@ func (m *Machine) Generation() int {
 	}
 	return m.proc.gen
 }
+
+// Processes counts those that were asked for and have not exited, those that are
+// being stopped too.
+func (m *Machine) Processes() int { return len(m.alive) }
 
 // PendingPermissions are the ids of the open requests, in order of asking.
 func (m *Machine) PendingPermissions() []string {
