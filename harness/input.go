@@ -32,11 +32,16 @@ type Configure struct {
 
 // Cancel asks for the end of the running turn. It comes only after Registered
 // and at most once a turn; the broker has been drained before, so a translator
-// writes here what its harness wants for requests still open.
+// writes here what its harness wants for requests still open. (A turn that is
+// cancelled before PromptWritten ends at once, and its process with it: the
+// prompt that the translator holds must never be written.)
 type Cancel struct{}
 
 // Resolve answers a request that the translator Asked for. It comes at most
-// once a request, never after Withdrawn or Cancel.
+// once a request, never after Withdrawn, and not for one that a Cancel heard
+// later has answered. One asked when nobody can be asked any more (a cancel was
+// accepted, no turn is open, the turn has just ended with it open) is resolved at
+// once as CancelRequest, so that no harness waits for ever.
 type Resolve struct {
 	// Request is the key given in Asked.
 	Request string

@@ -231,8 +231,12 @@ func (m *Machine) exited(in Exited) {
 	if m.proc == p {
 		m.drop()
 	}
-	if m.turn != nil && m.proc == nil {
+	switch {
+	case m.proc != nil: // replaced
+	case m.turn != nil:
 		m.failTurn(protocol.CategoryProcessExit, describe(in.Status))
+	default:
+		m.note("process exited between turns", "status "+strconv.Itoa(in.Status.Code))
 	}
 }
 

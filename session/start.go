@@ -75,7 +75,9 @@ func (m *Machine) admittedBefore(in StartTurn, same bool) {
 
 // faults is everything wrong with the turn on this machine, at once.
 func (m *Machine) faults(in StartTurn) []protocol.Fault {
-	faults, remarks := m.o.Harness.Check(in.Config)
+	cfg := in.Config
+	cfg.Harness = m.info.ID
+	faults, remarks := m.o.Harness.Check(cfg)
 	m.out.Diagnostics = append(m.out.Diagnostics, remarks...)
 	faults = append(append([]protocol.Fault(nil), in.Faults...), faults...)
 	if limit := m.o.MaxPermissionMode; limit != "" && reach(in.Config.PermissionMode) > reach(limit) {

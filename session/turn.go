@@ -91,6 +91,7 @@ func (m *Machine) endTurn(e ending) {
 		Tokens: e.tokens, Cost: e.cost, Error: e.err, Timestamp: m.now,
 	})
 	m.turn = nil
+	t.input, t.parts = protocol.Input{}, nil // a tool left open holds its turn, not its text
 	m.forgetClosedTools()
 	for _, id := range []TimerID{timerAnswer, timerStop, timerStartup, timerDrain} {
 		m.disarm(id)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,7 @@ func (m *Machine) tell(in harness.Input) { m.proc.feed = append(m.proc.feed, in)
 func (m *Machine) pump() {
 	for p := m.proc; p != nil && p == m.proc && !p.gone && len(p.feed) > 0; {
 		in := p.feed[0]
-		p.feed = p.feed[1:]
+		p.feed = slices.Delete(p.feed, 0, 1)
 		if isCancel(in) {
 			if m.turn == nil {
 				continue // it has lost its turn meanwhile
