@@ -7,19 +7,24 @@ import (
 	"agent-server/protocol"
 )
 
-// compaction is one that was begun in this turn.
+// compaction is one that was begun in this turn. What the CLI tells of its end
+// comes in three lines (that it went well, what it saved, what the context is
+// now); it is told in one, for a compaction that is over stays over.
 type compaction struct {
-	// key is ours; the CLI has none.
-	key string
-	// running is true until it has ended.
-	running bool
-	// bounded is true once its boundary came, summed once its summary did.
-	bounded, summed bool
+	// end is its last word as far as known. The key in it is ours; the CLI has
+	// none.
+	end harness.Compaction
+	// well is true once the CLI said that it went well.
+	well bool
+	// bounded is true once the CLI said what it saved.
+	bounded bool
+	// over is true once its end was told.
+	over bool
 }
 
 // The states of a compaction.
 const (
-	compacting       = "in_progress"
+	compactRunning   = "in_progress"
 	compactDone      = "completed"
 	compactFailed    = "failed"
 	compactCancelled = "cancelled"
@@ -30,30 +35,30 @@ const (
 func (t *translator) onStatus(line []byte) {
 	s := object[system](line)
 	t.noteMode(s.Mode)
-	if t.turn == nil {
-		return
-	}
+	c := t.openCompaction()
 	switch {
-	case s.Status == "compacting" && (t.turn.compaction == nil || !t.turn.compaction.running):
-		t.startCompaction()
+	case t.turn == nil:
+	case s.Status == "compacting" && c == nil:
+		t.turn.compaction = t.newCompaction()
+		t.emit(harness.Compaction{Key: t.turn.compaction.end.Key, Status: compactRunning})
+	case c == nil:
 	case s.Result == "success":
-		t.updateCompaction(compactDone)
+		c.well = true
 	case s.Result != "":
-		t.updateCompaction(compactFailed)
+		t.endCompaction(compactFailed)
 	}
 }
 
-func (t *translator) startCompaction() {
-	t.turn.compaction = &compaction{key: t.newID(), running: true}
-	t.emit(harness.Compaction{Key: t.turn.compaction.key, Status: compacting})
+// openCompaction is the turn's compaction whose end was not told; nil: none.
+func (t *translator) openCompaction() *compaction {
+	if t.turn == nil || t.turn.compaction == nil || t.turn.compaction.over {
+		return nil
+	}
+	return t.turn.compaction
 }
 
-// updateCompaction ends the running compaction, if one is.
-func (t *translator) updateCompaction(status string) {
-	if c := t.turn.compaction; c != nil && c.running {
-		c.running = false
-		t.emit(harness.Compaction{Key: c.key, Status: status})
-	}
+func (t *translator) newCompaction() *compaction {
+	return &compaction{end: harness.Compaction{Key: t.newID(), Status: compactDone}}
 }
 
 // onCompactBoundary takes how much a compaction saved.
@@ -66,38 +71,49 @@ func (t *translator) onCompactBoundary(line []byte) {
 		Pre     *number `json:"pre_tokens"`
 		Post    *number `json:"post_tokens"`
 	}](object[system](line).Compact)
-	c := t.turn.compaction
+	c := t.openCompaction()
 	if c == nil || c.bounded {
-		c = &compaction{key: t.newID()}
+		t.settleCompaction()
+		c = t.newCompaction()
 		t.turn.compaction = c
 	}
-	c.running, c.bounded = false, true
-	t.emit(harness.Compaction{Key: c.key, Status: compactDone, Trigger: string(m.Trigger),
-		PreTokens: (*protocol.Number)(m.Pre), PostTokens: (*protocol.Number)(m.Post)})
+	c.bounded = true
+	t.gauge.request = apiUsage{} // how full the window is now, the next request says
+	c.end.Trigger = string(m.Trigger)
+	c.end.PreTokens, c.end.PostTokens = (*protocol.Number)(m.Pre), (*protocol.Number)(m.Post)
 }
 
 // onSummary takes what the CLI tells the model in the user's name: after a
 // compaction that is the summary; the rest concerns nobody else.
 func (t *translator) onSummary(blocks []content) {
-	if t.turn == nil || t.turn.compaction == nil || !t.turn.compaction.bounded || t.turn.compaction.summed {
+	c := t.openCompaction()
+	if c == nil || !c.bounded {
 		return
 	}
 	var summary strings.Builder
-	for _, c := range blocks {
-		if c.Type == "text" {
-			summary.WriteString(string(c.Text))
+	for _, b := range blocks {
+		if b.Type == "text" {
+			summary.WriteString(string(b.Text))
 		}
 	}
-	t.turn.compaction.summed = true
-	t.emit(harness.Compaction{Key: t.turn.compaction.key, Status: compactDone, Summary: summary.String()})
+	c.end.Summary = summary.String()
+	t.settleCompaction()
 }
 
-// endCompaction gives one that still runs at the end of its turn the end that the
-// CLI did not tell.
-func (t *translator) endCompaction(cancelled bool) {
-	status := compactFailed
-	if cancelled {
-		status = compactCancelled
+// settleCompaction tells the end of a compaction that went well: with the
+// summary, or when something else comes that shows that there is none to come.
+func (t *translator) settleCompaction() {
+	if c := t.openCompaction(); c != nil && (c.well || c.bounded) {
+		c.over = true
+		t.emit(c.end)
 	}
-	t.updateCompaction(status)
+}
+
+// endCompaction gives one that still runs an end that is not a good one.
+func (t *translator) endCompaction(status string) {
+	t.settleCompaction()
+	if c := t.openCompaction(); c != nil {
+		c.over = true
+		t.emit(harness.Compaction{Key: c.end.Key, Status: status})
+	}
 }

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"strings"
@@ -99,7 +100,7 @@ func fileBlock(item protocol.InputItem) (promptBlock, error) {
 	case !isTextual(kind):
 		return promptBlock{}, fmt.Errorf("Claude Code takes no file of type %q", item.MimeType)
 	case item.Data == nil:
-		return promptBlock{Type: "text", Text: strings.TrimSpace("File " + title + " is at " + *item.URL)}, nil
+		return promptBlock{Type: "text", Text: cmp.Or(title, "A file") + " is at " + *item.URL}, nil
 	}
 	body, err := base64.StdEncoding.DecodeString(*item.Data)
 	if err != nil {

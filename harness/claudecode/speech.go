@@ -53,6 +53,10 @@ func (t *translator) say(c content, m message, s spoken) {
 		key := t.place(thinkingBlock, c, m, s)
 		t.emit(harness.PartSet{Part: key, Owner: string(s.Parent), Role: protocol.RoleAssistant, Value: reasoningOf(c, s)})
 	case "tool_use":
+		if c.ID == "" {
+			t.note("tool call without an id", word(string(c.Name)))
+			return
+		}
 		t.place(toolBlock, c, m, s)
 		t.showTool(c, string(s.Parent), &protocol.InProgressState{Input: inputOf(c)})
 	default:

@@ -82,6 +82,7 @@ func (t *translator) onMessageStart(a apiEvent) {
 // openStream starts a top-level message. One that was cut short, of which no end
 // was seen, is superseded by it.
 func (t *translator) openStream(id, model string, streamed bool) {
+	t.settleCompaction()
 	if t.stream != nil && t.stream.streamed && !t.stream.over {
 		t.releaseAll()
 		t.abandon(0, false)
@@ -108,6 +109,9 @@ func (t *translator) onBlockStart(a apiEvent) {
 		b.kind = thinkingBlock
 		t.openPart(b, protocol.PartReasoning, c.Thinking)
 	case "tool_use":
+		if c.ID == "" {
+			return // its line will tell
+		}
 		b.kind, b.key = toolBlock, string(c.ID)
 		t.open = openMessage{id: t.stream.id}
 		t.showTool(c, "", &protocol.PendingState{})

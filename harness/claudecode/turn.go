@@ -111,7 +111,11 @@ func (t *translator) cancel() {
 
 // finish ends the turn with all that belongs to it.
 func (t *translator) finish(end harness.Finished) {
-	t.endCompaction(end.Reason == protocol.StopCancelled)
+	if end.Reason == protocol.StopCancelled {
+		t.endCompaction(compactCancelled)
+	} else {
+		t.endCompaction(compactFailed)
+	}
 	t.emit(end)
 	if t.turn.settled != "" {
 		t.stopTimer(settleTimer)
@@ -141,7 +145,7 @@ func (t *translator) exited(s harness.ExitStatus) {
 	if t.turn == nil {
 		return
 	}
-	t.endCompaction(false)
+	t.endCompaction(compactFailed)
 	if t.turn.written || s.Asked {
 		return
 	}

@@ -1,0 +1,219 @@
+package claudecode
+
+import (
+	"testing"
+
+	"agent-server/harness"
+	"agent-server/protocol"
+)
+
+// asks is a can_use_tool line; rest are further members of the request.
+func asks(input, rest string) string {
+	return `{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":` + input + `,"tool_use_id":"call"` + rest + `}}`
+}
+
+// answer is the line that answers request r.
+func answer(body string) string {
+	return `{"type":"control_response","response":{"subtype":"success","request_id":"r","response":` + body + `}}`
+}
+
+const ruleAndMore = `,"permission_suggestions":[
+	{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"touch a"}],"behavior":"allow","destination":"localSettings"},
+	{"type":"addDirectories","directories":["/w"],"destination":"session"},
+	{"type":"setMode","mode":"acceptEdits","destination":"session"}]`
+
+func TestAsked(t *testing.T) {
+	t.Parallel()
+	wantUpdates(t, feed(called(t, "Bash", `{"command":"ls"}`), asks(`{"command":"ls"}`, ruleAndMore)),
+		harness.Asked{Request: "r", Call: "call", Name: "Bash", Kind: protocol.KindExecute, Title: "ls",
+			RawInput: protocol.Object(`{"command":"ls"}`), Always: true, InputSlot: true})
+}
+
+func TestAlwaysIsOfferedOnlyWhereItMeansSomething(t *testing.T) {
+	t.Parallel()
+	for rest, want := range map[string]bool{
+		ruleAndMore: true,
+		ruleAndMore + `,"suppress_always_allow_rule":true`:                                                        false,
+		``:                                                                                                        false,
+		`,"permission_suggestions":[]`:                                                                            false,
+		`,"permission_suggestions":[null,7,{}]`:                                                                   false,
+		`,"permission_suggestions":[{"type":"setMode","mode":"acceptEdits"}]`:                                     true,
+		`,"permission_suggestions":[{"type":"setMode","mode":"bypassPermissions"}]`:                               false,
+		`,"permission_suggestions":[{"type":"addRules","behavior":"deny","rules":[]}]`:                            false,
+		`,"permission_suggestions":[{"type":"removeRules","behavior":"allow","rules":[]}]`:                        false,
+		`,"permission_suggestions":[{"type":"addDirectories","directories":["/w"],"destination":"userSettings"}]`: true,
+	} {
+		out := feed(called(t, "Bash", `{}`), asks(`{}`, rest))
+		if got := out.Updates[0].(harness.Asked).Always; got != want {
+			t.Errorf("%s: %v", rest, got)
+		}
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	const allowed = `{"behavior":"allow","updatedInput":{"command":"ls"}`
+	for _, tc := range []struct {
+		name    string
+		rest    string
+		verdict harness.Verdict
+		want    string
+	}{
+		{"allow restates the input", "", harness.Verdict{Decision: harness.Allow}, allowed + `}`},
+		{"deny", "", harness.Verdict{Decision: harness.Deny, Message: "not now"}, `{"behavior":"deny","message":"not now"}`},
+		{"deny needs words", "", harness.Verdict{}, `{"behavior":"deny","message":"The user refused this call."}`},
+		{"cancelled", "", harness.Verdict{Decision: harness.CancelRequest, Message: "gone"}, `{"behavior":"deny","message":"gone"}`},
+		{"an unknown decision denies", "", harness.Verdict{Decision: 99, Message: "?"}, `{"behavior":"deny","message":"?"}`},
+		// The rule covers this call and those like it; the rest would be wider.
+		{"always: the rule alone, in the session", ruleAndMore, harness.Verdict{Decision: harness.AllowAlways},
+			allowed + `,"updatedPermissions":[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"touch a"}],"behavior":"allow","destination":"session"}],"decisionClassification":"user_permanent"}`},
+		{"always: a mode, where there is no rule", `,"permission_suggestions":[{"type":"setMode","mode":"acceptEdits","destination":"localSettings"}]`,
+			harness.Verdict{Decision: harness.AllowAlways},
+			allowed + `,"updatedPermissions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}],"decisionClassification":"user_permanent"}`},
+		{"always: where it was not offered", "", harness.Verdict{Decision: harness.AllowAlways}, allowed + `}`},
+		{"once: no permissions", ruleAndMore, harness.Verdict{Decision: harness.Allow}, allowed + `}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			tr := called(t, "Bash", `{"command":"ls"}`)
+			feed(tr, asks(`{"command":"ls"}`, tc.rest))
+			out := tr.Step(harness.Resolve{Request: "r", Verdict: tc.verdict})
+			wantStdin(t, out, answer(tc.want))
+			wantUpdates(t, out)
+			again := tr.Step(harness.Resolve{Request: "r", Verdict: tc.verdict})
+			if again.Stdin != nil || len(again.Diagnostics) != 1 {
+				t.Errorf("answered twice: %v", again)
+			}
+		})
+	}
+}
+
+// What runs is what is shown.
+func TestEditedInput(t *testing.T) {
+	t.Parallel()
+	tr := called(t, "Bash", `{"command":"ls"}`)
+	feed(tr, asks(`{"command":"ls"}`, ""))
+	out := tr.Step(harness.Resolve{Request: "r", Verdict: harness.Verdict{Decision: harness.Allow, UpdatedInput: protocol.Object(`{"command":"ls -l"}`)}})
+	wantStdin(t, out, answer(`{"behavior":"allow","updatedInput":{"command":"ls -l"}}`))
+	wantUpdates(t, out, harness.ToolSet{Call: "call", Name: "Bash", Kind: protocol.KindExecute, Title: "ls -l",
+		State: &protocol.InProgressState{Input: protocol.Object(`{"command":"ls -l"}`)}})
+}
+
+// A mode that an "always" brought is a rule of the session: the next turn, whose
+// config says otherwise, leaves it; a mode that came some other way it does not.
+func TestGrantedModeStays(t *testing.T) {
+	t.Parallel()
+	grant := func(d harness.Decision) *translator {
+		tr := called(t, "Write", `{}`)
+		feed(tr, asks(`{}`, `,"permission_suggestions":[{"type":"setMode","mode":"acceptEdits"}]`))
+		tr.Step(harness.Resolve{Request: "r", Verdict: harness.Verdict{Decision: d}})
+		feed(tr, `{"type":"system","subtype":"status","status":null,"permissionMode":"acceptEdits"}`,
+			`{"type":"result","subtype":"success","user_message_uuids":["id-1"]}`)
+		return tr
+	}
+	wantUpdates(t, beginHello(grant(harness.AllowAlways), protocol.RunConfig{}), harness.PromptWritten{})
+	wantUpdates(t, beginHello(grant(harness.Allow), protocol.RunConfig{}))
+
+	// It ends with the mode: once left, it is not granted any more.
+	tr := grant(harness.AllowAlways)
+	feed(tr, `{"type":"system","subtype":"status","permissionMode":"plan"}`, `{"type":"system","subtype":"status","permissionMode":"acceptEdits"}`)
+	wantUpdates(t, beginHello(tr, protocol.RunConfig{}))
+}
+
+func TestWithdrawn(t *testing.T) {
+	t.Parallel()
+	const withdraw = `{"type":"control_cancel_request","request_id":"r"}`
+	tr := called(t, "Bash", `{}`)
+	feed(tr, asks(`{}`, ""))
+	wantUpdates(t, feed(tr, withdraw), harness.Withdrawn{Request: "r"})
+	wantUpdates(t, feed(tr, withdraw))
+	if out := tr.Step(harness.Resolve{Request: "r", Verdict: harness.Verdict{Decision: harness.Allow}}); out.Stdin != nil {
+		t.Error("an answer after the withdrawal")
+	}
+}
+
+// A cancel has drained the broker; the CLI takes its requests back by itself.
+func TestCancelLeavesRequestsToTheCLI(t *testing.T) {
+	t.Parallel()
+	tr := called(t, "Bash", `{}`)
+	feed(tr, asks(`{}`, ""))
+	wantStdin(t, tr.Step(harness.Cancel{}), `{"type":"control_request","request_id":"id-3","request":{"subtype":"interrupt"}}`)
+	wantUpdates(t, feed(tr, `{"type":"control_cancel_request","request_id":"r"}`))
+}
+
+// Nobody could answer: a refusal with its reason, never silence.
+func TestAskedWhereNobodyCanAnswer(t *testing.T) {
+	t.Parallel()
+	idle := called(t, "Bash", `{}`)
+	feed(idle, `{"type":"result","subtype":"success","user_message_uuids":["id-1"]}`)
+	cancelled := called(t, "Bash", `{}`)
+	cancelled.Step(harness.Cancel{})
+	for name, tc := range map[string]struct {
+		tr         *translator
+		line, want string
+	}{
+		"outside a turn":       {idle, asks(`{}`, ""), "No turn is running in which anyone could be asked."},
+		"after a cancel":       {cancelled, asks(`{}`, ""), "The turn was cancelled."},
+		"an unknown sub-agent": {running(t), asks(`{}`, `,"agent_id":"stranger"`), "It is not known which sub-agent asks."},
+	} {
+		out := feed(tc.tr, tc.line)
+		wantUpdates(t, out)
+		wantStdin(t, out, answer(`{"behavior":"deny","message":"`+tc.want+`"}`))
+		if len(out.Diagnostics) != 1 {
+			t.Errorf("%s: diagnostics %v", name, out.Diagnostics)
+		}
+	}
+}
+
+// A sub-agent's request belongs to the call that runs it: known by the call, else
+// by the agent.
+func TestAskedBySubagent(t *testing.T) {
+	t.Parallel()
+	tr := called(t, "Agent", `{}`)
+	feed(tr, `{"type":"system","subtype":"task_started","task_id":"agent","task_type":"local_agent","tool_use_id":"call"}`,
+		sub("call", "s", `{"type":"tool_use","id":"inner","name":"Bash","input":{}}`))
+	for _, call := range []string{"inner", "unseen"} {
+		out := feed(tr, `{"type":"control_request","request_id":"`+call+`","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{},"tool_use_id":"`+call+`","agent_id":"agent"}}`)
+		if a := out.Updates[0].(harness.Asked); a.Owner != "call" || a.Call != call {
+			t.Errorf("%s: %v", call, a)
+		}
+	}
+}
+
+// A request whose tool was never shown is the machine's to show.
+func TestAskedForAnUnseenCall(t *testing.T) {
+	t.Parallel()
+	out := feed(running(t), asks(`null`, ""))
+	if a := out.Updates[0].(harness.Asked); a.Call != "call" || string(a.RawInput) != "{}" {
+		t.Errorf("%v", a)
+	}
+}
+
+func TestOtherControlRequests(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, request, want string
+		notes               int
+	}{
+		{"hook", `{"subtype":"hook_callback","callback_id":"c"}`, answer(`{}`), 0},
+		{"elicitation", `{"subtype":"elicitation"}`, answer(`{"action":"decline"}`), 0},
+		{"MCP message", `{"subtype":"mcp_message"}`, `{"type":"control_response","response":{"subtype":"error","request_id":"r","error":"not supported by this client"}}`, 1},
+		{"brand new", `{"subtype":"brand_new"}`, `{"type":"control_response","response":{"subtype":"error","request_id":"r","error":"not supported by this client"}}`, 1},
+		{"no request", `null`, `{"type":"control_response","response":{"subtype":"error","request_id":"r","error":"not supported by this client"}}`, 1},
+		{"undeclared dialog", `{"subtype":"request_user_dialog"}`, "", 1},
+	} {
+		out := feed(running(t), `{"type":"control_request","request_id":"r","request":`+tc.request+`}`)
+		wantUpdates(t, out)
+		if tc.want == "" {
+			wantStdin(t, out)
+		} else {
+			wantStdin(t, out, tc.want)
+		}
+		if len(out.Diagnostics) != tc.notes {
+			t.Errorf("%s: diagnostics %v", tc.name, out.Diagnostics)
+		}
+	}
+	if out := feed(running(t), `{"type":"control_request","request":{"subtype":"can_use_tool"}}`); out.Stdin != nil || len(out.Diagnostics) != 1 {
+		t.Errorf("without an id: %v", out)
+	}
+}
