@@ -146,7 +146,9 @@ func statusDiffers(folded, shown protocol.ToolStatus, over bool) string {
 	return fmt.Sprintf("its status is %s, last shown was %s", folded, shown)
 }
 
-// doubled says in what the two folds differ; "" where they agree.
+// doubled says in what the two folds differ; "" where they agree. What is
+// compared is what a second delivery could add to; a state that it merely
+// overwrites may differ in nothing.
 func (f *folds) doubled() string {
 	a, b := messages(f.once), messages(f.twice)
 	if f.once.Len() != f.twice.Len() || len(a) != len(b) {

@@ -119,6 +119,30 @@ func TestEachHarmOfASecondDeliveryIsSeen(t *testing.T) {
 	}
 }
 
+// Snapshots, ends and answers are what is delivered twice, each of them.
+func TestWhatIsDeliveredTwice(t *testing.T) {
+	t.Parallel()
+	twice := map[protocol.EventType]bool{protocol.TypeMessagePart: true, protocol.TypeTurnEnded: true, protocol.TypePermissionResolved: true}
+	for _, kind := range []protocol.EventType{
+		protocol.TypeMessagePart, protocol.TypeTurnEnded, protocol.TypePermissionResolved, protocol.TypeTurnStarted,
+		protocol.TypeMessageStarted, protocol.TypeMessageEnded, protocol.TypePermissionRequested, protocol.TypeMessagePartDelta,
+	} {
+		v := New(Options{})
+		v.folds.reduce = again(func(ev protocol.Event) protocol.Event {
+			if ev.Type() == kind {
+				return assistant("a", "more", 9)
+			}
+			return ev
+		})
+		for _, ev := range then(echoed("a"), show("a", text("m", "p", "x", done)), grow("a", "m", "p", words("y")), ask("a", "r"), choose("a", "r"), end("a", ok)) {
+			v.AddEvent(ev)
+		}
+		if got := len(v.Finish()) > 0; got != twice[kind] {
+			t.Errorf("%s is delivered twice: %v, want %v", kind, got, twice[kind])
+		}
+	}
+}
+
 // expectHarm wants one breach of ReducerIdempotent that says so; none for "".
 func expectHarm(t *testing.T, got []Violation, says string) {
 	t.Helper()

@@ -15,7 +15,8 @@ type order struct {
 	last  int64
 }
 
-// session is the one name by which the cursor knows the stream.
+// session is the one name by which the cursor knows the stream: a Verifier judges
+// a single one, and what its envelopes call it is no rule of seq.
 const session = ""
 
 // step judges the numbers of an envelope. hole says that events before it may
@@ -49,7 +50,8 @@ func (o *order) advance(env protocol.Envelope) seqcursor.Verdict {
 	return o.cursor.Advance(session, env.Seq)
 }
 
-// before is the seq that the envelope says it follows.
+// before is the seq that the envelope says it follows; without a prevSeq every
+// number is sent, so it is the one below.
 func before(env protocol.Envelope) int64 {
 	if env.PrevSeq != nil {
 		return *env.PrevSeq

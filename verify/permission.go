@@ -19,7 +19,9 @@ type permissions struct {
 
 // request is one request as it was last asked.
 type request struct {
-	index  int
+	// index is that of its latest permission.requested.
+	index int
+	// turnID is the turn which that one names.
 	turnID string
 }
 

@@ -22,14 +22,11 @@ func (s *Set) Add(env protocol.Envelope) []Violation {
 	return s.of(env.SessionID).add(s.count(), env)
 }
 
-// AddRaw is Add of an envelope as it came from the wire. One of which not even
-// session and seq can be read belongs to no stream.
+// AddRaw is Add of an envelope as it came from the wire. One of which not even the
+// session can be read is blamed, and belongs to no stream.
 func (s *Set) AddRaw(raw []byte) []Violation {
-	at, l := s.count(), read(raw)
-	if !l.placed {
-		return malformed(at, l.err)
-	}
-	return s.of(l.env.SessionID).addLine(at, l)
+	l := read(raw)
+	return s.of(l.env.SessionID).addLine(s.count(), l)
 }
 
 // Cancelled tells the session's stream that a cancel of the turn was accepted;

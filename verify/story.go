@@ -15,9 +15,12 @@ type story struct {
 	// addresses are those at which parts were first shown, by part id.
 	addresses map[string]address
 
+	// permissions are the requests and their answers.
 	permissions permissions
-	streams     streams
-	unfinished  unfinished
+	// streams are the fields that grow at the moment.
+	streams streams
+	// unfinished is what has begun and not ended, but for the above.
+	unfinished unfinished
 }
 
 // newStory is the story of which nothing has been told.

@@ -20,7 +20,9 @@ type unfinished struct {
 
 // writing is a text or reasoning part that still streams.
 type writing struct {
-	index  int
+	// index is that of the snapshot that opened it.
+	index int
+	// turnID is the turn which that one names.
 	turnID string
 }
 

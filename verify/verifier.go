@@ -20,8 +20,10 @@ type Verifier struct {
 	opts  Options
 	rules []entry
 	// next is the index of the next event.
-	next  int
+	next int
+	// order is told of every envelope's numbers.
 	order order
+	// story and folds are told of every event that is well-formed.
 	story *story
 	folds *folds
 	// asleep: the stream began in the middle of something; until its first

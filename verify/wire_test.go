@@ -57,7 +57,7 @@ func TestALineThatDoesNotDecodeKeepsItsPlace(t *testing.T) {
 		`{"sessionId":"s","seq":1,"event":{"type":"x.y"}}`,
 		`{"sessionId":"s","seq":2,"event":{"type":"turn.started"}}`,
 		`{"sessionId":"s","seq":3,"event":{"type":"x.y"}}`,
-		`not a line at all`,
+		`{"sessionId":"s","seq":-3,"event":{"type":"x.y"}}`,
 		`{"sessionId":"s","seq":4,"event":{"type":"x.y"}}`,
 		`{"sessionId":"s","seq":4,"event":{"type":"turn.started"}}`,
 		`{"sessionId":"s","seq":9,"prevSeq":4,"event":{"type":"turn.started"}}`,
