@@ -53,10 +53,11 @@ gateway                | io      | protocol reducer session harness harness/proc
 client                 | io      | protocol echo seqcursor reducer transport                | jsonrpc2
 internal/demoagent     | io      | -                                                        | -
 internal/fakemodel     | io      | -                                                        | -
+fixtures               | tooling | protocol reducer harness verify session                  | codec
 cmd/agent-server       | wiring  | *                                                        | cobra zap term
 internal/mutants       | tooling | -                                                        | -
+internal/testlog       | tooling | -                                                        | -
 internal/docgen        | tooling | *                                                        | -
-fixtures               | tooling | *                                                        | -
 bench                  | tooling | *                                                        | -
 e2e                    | tooling | *                                                        | -
 `
