@@ -141,7 +141,7 @@ func (d *state) setSlot(at address, s slot) {
 // read is the part as it now is. A part that no delta has touched since its
 // snapshot is that snapshot, the same pointer each time.
 func (s slot) read() protocol.Part {
-	if s.grown == nil || s.grown.size == 0 {
+	if s.grown == nil || s.grown.empty() {
 		return s.part
 	}
 	switch p := s.part.(type) {

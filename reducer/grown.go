@@ -16,23 +16,26 @@ const chunkBytes = 64
 type grown struct {
 	pieces *piece // whole pieces, the latest first
 	tail   string // what comes after them, shorter than chunkBytes
-	count  int    // of the pieces
-	size   int    // in bytes, of all
 }
 
 // piece is one stretch of text and those before it.
 type piece struct {
-	prev *piece
-	text string
+	prev  *piece
+	text  string
+	place int // its place among them, from 0
 }
+
+// empty says whether there is no text.
+func (g grown) empty() bool { return g.pieces == nil && g.tail == "" }
 
 // plus is the text with s behind it.
 func (g grown) plus(s string) grown {
-	g.size += len(s)
 	if g.tail += s; len(g.tail) >= chunkBytes {
-		g.pieces = &piece{g.pieces, g.tail}
-		g.tail = ""
-		g.count++
+		p := &piece{prev: g.pieces, text: g.tail}
+		if p.prev != nil {
+			p.place = p.prev.place + 1
+		}
+		g = grown{pieces: p}
 	}
 	return g
 }
@@ -40,13 +43,13 @@ func (g grown) plus(s string) grown {
 // after is head and the grown text behind it, in one copy. The pieces hang together
 // from the last to the first, so they are put in their places from behind.
 func (g grown) after(head string) string {
-	if g.size == 0 {
-		return head
+	if g.pieces == nil {
+		return head + g.tail
 	}
-	all := make([]string, g.count+2)
-	all[0], all[g.count+1] = head, g.tail
-	for i, p := g.count, g.pieces; p != nil; i, p = i-1, p.prev {
-		all[i] = p.text
+	all := make([]string, g.pieces.place+3)
+	all[0], all[len(all)-1] = head, g.tail
+	for p := g.pieces; p != nil; p = p.prev {
+		all[p.place+1] = p.text
 	}
 	return strings.Join(all, "")
 }
