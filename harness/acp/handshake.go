@@ -39,44 +39,61 @@ const handshakeTimer = "handshake"
 // maxEarly bounds the updates kept until a new session's id is known.
 const maxEarly = 100
 
+// initializeParams are those of initialize.
 type initializeParams struct {
-	ProtocolVersion    int                `json:"protocolVersion"`
+	// ProtocolVersion is 1; an agent that has it answers it.
+	ProtocolVersion int `json:"protocolVersion"`
+	// ClientCapabilities are what the agent may use of us.
 	ClientCapabilities clientCapabilities `json:"clientCapabilities"`
-	ClientInfo         clientInfo         `json:"clientInfo"`
+	// ClientInfo is for the agent's logs.
+	ClientInfo clientInfo `json:"clientInfo"`
 }
 
 // clientCapabilities offer no files and no terminals: the agent has its own.
 // Notices and compactions are asked for, since an agent that may not send them
 // mixes them into the model's words.
 type clientCapabilities struct {
+	// FS is false throughout.
 	FS struct {
 		ReadTextFile  bool `json:"readTextFile"`
 		WriteTextFile bool `json:"writeTextFile"`
 	} `json:"fs"`
+	// Terminal is false.
 	Terminal bool `json:"terminal"`
-	Session  struct {
+	// Session asks for updates that must be asked for; an empty object asks.
+	Session struct {
 		Compaction struct{} `json:"compaction"`
 		Notices    struct{} `json:"notices"`
 	} `json:"session"`
 }
 
+// clientInfo names us.
 type clientInfo struct {
-	Name    string `json:"name"`
+	// Name is agent-server.
+	Name string `json:"name"`
+	// Version is that of this adapter's behaviour; agents ask for one.
 	Version string `json:"version"`
 }
 
 // agentCapabilities are what initialize answers, as far as it matters here.
 type agentCapabilities struct {
+	// LoadSession: an old session can be opened, and is replayed.
 	LoadSession flag `json:"loadSession"`
-	Prompt      struct {
-		Image           flag `json:"image"`
+	// Prompt is what a prompt may hold beside text and links.
+	Prompt struct {
+		// Image: images with their data.
+		Image flag `json:"image"`
+		// EmbeddedContext: files with their content.
 		EmbeddedContext flag `json:"embeddedContext"`
 	} `json:"promptCapabilities"`
+	// MCP is how servers can be reached beside stdio.
 	MCP struct {
 		HTTP flag `json:"http"`
 		SSE  flag `json:"sse"`
 	} `json:"mcpCapabilities"`
+	// Session is what can be done with sessions.
 	Session struct {
+		// Resume: an old session can be opened without a replay.
 		Resume present `json:"resume"`
 	} `json:"sessionCapabilities"`
 }
@@ -146,8 +163,11 @@ func (t *translator) authenticated(m rpcline.Message) {
 
 // sessionParams are those of session/new, session/load and session/resume.
 type sessionParams struct {
-	SessionID  string      `json:"sessionId,omitzero"`
-	Cwd        string      `json:"cwd"`
+	// SessionID is the old session; absent for a new one.
+	SessionID string `json:"sessionId,omitzero"`
+	// Cwd is the folder that the agent works in.
+	Cwd string `json:"cwd"`
+	// MCPServers is required, and may be empty.
 	MCPServers []mcpServer `json:"mcpServers"`
 }
 
@@ -288,15 +308,19 @@ func (t *translator) configure(in harness.Configure) {
 // mcpServer is one server as ACP writes it.
 type mcpServer struct {
 	// Type is absent for stdio, which every agent has.
-	Type    string     `json:"type,omitzero"`
-	Name    string     `json:"name"`
+	Type string `json:"type,omitzero"`
+	// Name is what the config calls it.
+	Name string `json:"name"`
+	// Command, Args and Env start a stdio server; all three are required there.
 	Command string     `json:"command,omitzero"`
 	Args    []string   `json:"args,omitzero"`
 	Env     []variable `json:"env,omitzero"`
+	// URL and Headers reach any other; both are required there.
 	URL     string     `json:"url,omitzero"`
 	Headers []variable `json:"headers,omitzero"`
 }
 
+// variable is a member of what is a map elsewhere. Its value may be a secret.
 type variable struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`

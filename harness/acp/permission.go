@@ -19,16 +19,23 @@ type ask struct {
 	options []protocol.PermissionOption
 }
 
+// permissionParams are those of session/request_permission.
 type permissionParams struct {
-	SessionID text           `json:"sessionId"`
-	ToolCall  jsontext.Value `json:"toolCall"`
-	Options   jsontext.Value `json:"options"`
+	// SessionID is the session that asks.
+	SessionID text `json:"sessionId"`
+	// ToolCall is what is asked for, an update like any other.
+	ToolCall jsontext.Value `json:"toolCall"`
+	// Options are what may be answered.
+	Options jsontext.Value `json:"options"`
 }
 
-// outcome is the answer to a request: an object within an object.
+// outcome is the answer to a request: an object within an object. An agent that
+// gets another shape may crash.
 type outcome struct {
 	Outcome struct {
-		Outcome  string `json:"outcome"`
+		// Outcome is selected or cancelled.
+		Outcome string `json:"outcome"`
+		// OptionID is absent where it is cancelled.
 		OptionID string `json:"optionId,omitzero"`
 	} `json:"outcome"`
 }
@@ -44,6 +51,10 @@ func (t *translator) ask(m rpcline.Message) {
 		t.answerAsk(a, "")
 		return
 	}
+	if t.askOf(string(m.ID)) >= 0 {
+		t.note("permission asked for twice under one id", "")
+		return // one answer will do for both
+	}
 	asked := harness.Asked{Request: string(m.ID), Options: options, Always: true}
 	if u := read[toolCall](p.ToolCall); u.ID != "" && !t.left[string(u.ID)] {
 		a.call = string(u.ID)
@@ -54,6 +65,11 @@ func (t *translator) ask(m rpcline.Message) {
 	}
 	t.asks = append(t.asks, a)
 	t.emit(asked)
+}
+
+// askOf is the place of an open request; -1 where it is none.
+func (t *translator) askOf(request string) int {
+	return slices.IndexFunc(t.asks, func(a ask) bool { return string(a.id) == request })
 }
 
 // unanswerable is why a request cannot be shown to anyone; "" where it can.
@@ -102,7 +118,7 @@ func optionsOf(raw jsontext.Value) []protocol.PermissionOption {
 
 // resolve answers a request.
 func (t *translator) resolve(in harness.Resolve) {
-	i := slices.IndexFunc(t.asks, func(a ask) bool { return string(a.id) == in.Request })
+	i := t.askOf(in.Request)
 	if i < 0 {
 		t.note("answer to a permission request that is not open", "")
 		return
@@ -176,7 +192,7 @@ func (t *translator) withdraw(params jsontext.Value) {
 	id := read[struct {
 		RequestID jsontext.Value `json:"requestId"`
 	}](params).RequestID
-	i := slices.IndexFunc(t.asks, func(a ask) bool { return string(a.id) == string(id) })
+	i := t.askOf(string(id))
 	if i < 0 {
 		t.note("withdrawn request is not open", "")
 		return

@@ -175,3 +175,15 @@ func TestWithdrawn(t *testing.T) {
 	f.step(harness.Resolve{Request: `"0"`, Verdict: harness.Verdict{Decision: harness.Allow, OptionID: "once"}})
 	expect(t, "written for the other", f.sent(), chose(`"0"`, "once"))
 }
+
+func TestAskedTwiceUnderOneID(t *testing.T) {
+	t.Parallel()
+	f := running(t, nil)
+	f.line(asks("0", lsCall, offered))
+	f.forget()
+	f.line(asks("0", `{"toolCallId":"d"}`, offered))
+	expect(t, "told", story(f.updates))
+	expect(t, "written", f.sent())
+	f.step(harness.Resolve{Request: "0", Verdict: harness.Verdict{Decision: harness.Allow, OptionID: "once"}})
+	expect(t, "written for the one answer", f.sent(), chose("0", "once"))
+}

@@ -11,42 +11,53 @@ import (
 // never more, and means the same by it: what it does not recognise, down to the
 // last byte of the line, is left to the decoder. A fuzz test ties the two.
 
-// chunkHead is how the line of a text delta of a session begins.
+// chunkHead is how the line of a text delta of a session begins, up to where
+// speech and thought part.
 func chunkHead(session string) []byte {
 	head := protocol.AppendString([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":`), session)
-	return append(head, `,"update":{"sessionUpdate":"agent_message_chunk",`...)
+	return append(head, `,"update":{"sessionUpdate":"agent_`...)
 }
 
 const (
+	speechKind  = `message_chunk",`
+	thoughtKind = `thought_chunk",`
 	contentHead = `"content":{"type":"text","text":`
 	idHead      = `"messageId":`
 	chunkTail   = `}}}`
 )
 
-// probe reads a text delta of our session: its message id, which may be empty,
-// and its text as a literal. Both share the line's bytes. false where the line
-// is anything else, or might be.
-func (t *translator) probe(line []byte) (id, literal []byte, ok bool) {
+// delta is what a line of text says. Its id, which may be empty, and its text as
+// a literal share the line's bytes.
+type delta struct {
+	kind        protocol.PartType
+	id, literal []byte
+}
+
+// probe reads a text delta of our session; false where the line is anything
+// else, or might be.
+func (t *translator) probe(line []byte) (d delta, ok bool) {
 	if t.chunkHead == nil || !bytes.HasPrefix(line, t.chunkHead) {
-		return nil, nil, false
+		return d, false
 	}
 	p := prober{rest: line[len(t.chunkHead):]}
-	if p.take(idHead) {
-		id = p.name()
+	d.kind = protocol.PartText
+	if !p.take(speechKind) {
+		d.kind = protocol.PartReasoning
+		p.must(thoughtKind)
+	}
+	idFirst := p.take(idHead)
+	if idFirst {
+		d.id = p.name()
 		p.must(",")
-		p.must(contentHead)
-		literal = p.literal()
-		p.must("}")
-	} else {
-		p.must(contentHead)
-		literal = p.literal()
-		p.must("}")
-		if p.take("," + idHead) {
-			id = p.name()
-		}
+	}
+	p.must(contentHead)
+	d.literal = p.literal()
+	p.must("}")
+	if !idFirst && p.take(","+idHead) {
+		d.id = p.name()
 	}
 	p.must(chunkTail)
-	return id, literal, !p.failed && len(p.rest) == 0
+	return d, !p.failed && len(p.rest) == 0
 }
 
 // prober walks a line.

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"strings"
 	"testing"
 
 	"agent-server/harness"
@@ -22,6 +23,9 @@ var chunkLines = []struct {
 	{chunkLine(`"content":{"type":"text","text":"hello"}`), true},
 	{chunkLine(`"messageId":"m-1","content":{"type":"text","text":"hello"}`), true},
 	{chunkLine(`"content":{"type":"text","text":"hello"},"messageId":"m-1"`), true},
+	{strings.Replace(chunkLine(`"messageId":"m-1","content":{"type":"text","text":"thought"}`), "message_chunk", "thought_chunk", 1), true},
+	{strings.Replace(chunkLine(`"content":{"type":"text","text":"of a user"}`), "agent_message_chunk", "user_message_chunk", 1), false},
+	{strings.Replace(chunkLine(`"content":{"type":"text","text":"a"}`), "message_chunk", "other_chunk", 1), false},
 	{chunkLine(`"messageId":"","content":{"type":"text","text":""}`), true},
 	{chunkLine(`"content":{"type":"text","text":"\"\\\/\b\f\n\r\t\u00e9é😀\ud83d\ude00"}`), true},
 	{chunkLine(`"content":{"type":"text","text":"half \ud83d"}`), true},
@@ -52,7 +56,7 @@ func TestProbe(t *testing.T) {
 	t.Parallel()
 	for _, tt := range chunkLines {
 		tr := running(t, nil).tr.(*translator)
-		if _, _, ok := tr.probe([]byte(tt.line)); ok != tt.takes {
+		if _, ok := tr.probe([]byte(tt.line)); ok != tt.takes {
 			t.Errorf("the probe takes it: %v, want %v: %s", ok, tt.takes, tt.line)
 		}
 		sameWithoutProbe(t, []byte(tt.line))
@@ -62,7 +66,7 @@ func TestProbe(t *testing.T) {
 func TestProbeBeforeTheSession(t *testing.T) {
 	t.Parallel()
 	tr := New(Agent{ID: "agent"}).New(harness.Launch{}, nil).(*translator)
-	if _, _, ok := tr.probe([]byte(chunkLines[0].line)); ok {
+	if _, ok := tr.probe([]byte(chunkLines[0].line)); ok {
 		t.Error("the probe takes a line before there is a session")
 	}
 }

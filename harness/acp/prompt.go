@@ -11,28 +11,42 @@ import (
 	"agent-server/protocol"
 )
 
+// promptParams are those of session/prompt.
 type promptParams struct {
-	SessionID string  `json:"sessionId"`
-	Prompt    []block `json:"prompt"`
+	// SessionID is the open session.
+	SessionID string `json:"sessionId"`
+	// Prompt may be empty, never null.
+	Prompt []block `json:"prompt"`
 }
 
-// block is one content block of a prompt.
+// block is one content block of a prompt: text, image, resource_link or
+// resource.
 type block struct {
-	Type     string         `json:"type"`
-	Text     *string        `json:"text,omitzero"`
-	MimeType string         `json:"mimeType,omitzero"`
-	Data     string         `json:"data,omitzero"`
-	URI      string         `json:"uri,omitzero"`
-	Name     string         `json:"name,omitzero"`
+	// Type says which of the others are there.
+	Type string `json:"type"`
+	// Text may be empty where it is the whole input.
+	Text *string `json:"text,omitzero"`
+	// MimeType is the media type of an image or a link.
+	MimeType string `json:"mimeType,omitzero"`
+	// Data is an image in base64.
+	Data string `json:"data,omitzero"`
+	// URI and Name are those of a link.
+	URI  string `json:"uri,omitzero"`
+	Name string `json:"name,omitzero"`
+	// Resource is a file with its content.
 	Resource *embeddedBlock `json:"resource,omitzero"`
 }
 
 // embeddedBlock is a resource with its content: text or blob.
 type embeddedBlock struct {
-	URI      string  `json:"uri"`
-	MimeType string  `json:"mimeType,omitzero"`
-	Text     *string `json:"text,omitzero"`
-	Blob     string  `json:"blob,omitzero"`
+	// URI names it; it need not be reachable.
+	URI string `json:"uri"`
+	// MimeType is the media type.
+	MimeType string `json:"mimeType,omitzero"`
+	// Text is the content as text; nil where Blob is set.
+	Text *string `json:"text,omitzero"`
+	// Blob is the content in base64.
+	Blob string `json:"blob,omitzero"`
 }
 
 // prompt writes the turn's prompt. The protocol has no word for an agent having

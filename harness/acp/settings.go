@@ -31,15 +31,21 @@ type choices struct {
 
 // choice is one value.
 type choice struct {
+	// value is what the agent takes; name is for people.
 	value, name string
 }
 
 // option is one config option.
 type option struct {
-	ID       text           `json:"id"`
-	Category text           `json:"category"`
-	Current  text           `json:"currentValue"`
-	Options  jsontext.Value `json:"options"`
+	// ID names it in session/set_config_option.
+	ID text `json:"id"`
+	// Category says what it sets: model, thought_level, mode, or what we do not
+	// know.
+	Category text `json:"category"`
+	// Current is the value in force; "" where it is no text.
+	Current text `json:"currentValue"`
+	// Options are its values, or groups of them.
+	Options jsontext.Value `json:"options"`
 }
 
 // learn takes what the answer that opened the session says of its settings.
@@ -80,13 +86,16 @@ func (s *settings) learnOptions(raw jsontext.Value) {
 // entry is a value in any of the lists: modes have an id, models a modelId,
 // options a value.
 type entry struct {
-	ID      text           `json:"id"`
-	ModelID text           `json:"modelId"`
-	Value   text           `json:"value"`
-	Name    text           `json:"name"`
+	ID      text `json:"id"`
+	ModelID text `json:"modelId"`
+	Value   text `json:"value"`
+	// Name is for people.
+	Name text `json:"name"`
+	// Options are set in a group of values.
 	Options jsontext.Value `json:"options"`
 }
 
+// newChoices are a list and what is in force of it at the start.
 func newChoices(raw jsontext.Value, current string) choices {
 	return choices{list: choicesOf(raw), current: current, first: current}
 }

@@ -33,13 +33,19 @@ type speech struct {
 
 // content is one content block that an agent sends.
 type content struct {
+	// Type is text, image, audio, resource_link or resource.
 	Type text `json:"type"`
 	// Text is kept as its literal: a chunk may end within a character.
-	Text     jsontext.Value `json:"text"`
-	Data     text           `json:"data"`
-	MimeType text           `json:"mimeType"`
-	URI      text           `json:"uri"`
-	Name     text           `json:"name"`
+	Text jsontext.Value `json:"text"`
+	// Data is an image or a sound in base64.
+	Data text `json:"data"`
+	// MimeType is the media type; agents forget it.
+	MimeType text `json:"mimeType"`
+	// URI is where a link leads, or where an image can be had as well.
+	URI text `json:"uri"`
+	// Name is a link's, for people.
+	Name text `json:"name"`
+	// Resource is a file with its content.
 	Resource jsontext.Value `json:"resource"`
 }
 
@@ -80,13 +86,13 @@ func (t *translator) say(kind protocol.PartType, id string, literal []byte) {
 
 // sayProbed is say of a text delta whose id still lies in its line: where it
 // goes on with the open part, no copy is made.
-func (t *translator) sayProbed(id, literal []byte) {
+func (t *translator) sayProbed(d delta) {
 	s := &t.speech
-	if s.part != "" && s.kind == protocol.PartText && s.id == string(id) && len(literal) > len(`""`) {
-		t.grow(literal)
+	if s.part != "" && s.kind == d.kind && s.id == string(d.id) && len(d.literal) > len(`""`) {
+		t.grow(d.literal)
 		return
 	}
-	t.say(protocol.PartText, string(id), literal)
+	t.say(d.kind, string(d.id), d.literal)
 }
 
 // grow adds text to the open part. Half a surrogate pair at its end waits for
@@ -94,6 +100,7 @@ func (t *translator) sayProbed(id, literal []byte) {
 func (t *translator) grow(literal []byte) {
 	s := &t.speech
 	if s.held != nil {
+		// Appending to the line itself would write into its owner's bytes.
 		joined := append([]byte{'"'}, s.held...)
 		literal = append(joined, literal[1:]...)
 		s.held = nil
@@ -261,6 +268,7 @@ func named(s text) *string {
 	return new(string(s))
 }
 
+// orElse is s, or the other where s is "".
 func orElse(s text, other string) string {
 	if s == "" {
 		return other

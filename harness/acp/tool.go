@@ -9,10 +9,12 @@ import (
 
 // tool is one tool call, as all updates of it have left it.
 type tool struct {
-	call      string
-	name      string
-	title     string
-	kind      protocol.ToolKind
+	// call is the agent's id of the call.
+	call string
+	// name is the tool's; title, the call's, for people; "" while unknown.
+	name, title string
+	kind        protocol.ToolKind
+	// locations are nil until some were named.
 	locations []protocol.Location
 	// input is the call's input; nil while unknown.
 	input protocol.Object
@@ -29,16 +31,27 @@ type tool struct {
 // toolCall is a tool_call, a tool_call_update or the toolCall of a permission
 // request: whatever is absent stays as it was.
 type toolCall struct {
-	ID        text           `json:"toolCallId"`
-	Title     text           `json:"title"`
-	Name      text           `json:"name"`
-	Kind      text           `json:"kind"`
-	Status    text           `json:"status"`
-	Content   jsontext.Value `json:"content"`
+	// ID is unique in the session; without it nothing can be shown.
+	ID text `json:"toolCallId"`
+	// Title is for people: often the command, or the file.
+	Title text `json:"title"`
+	// Name is the agent's own name of the tool; most give none.
+	Name text `json:"name"`
+	// Kind is of a vocabulary that ours has taken over.
+	Kind text `json:"kind"`
+	// Status is pending, in_progress, completed or failed; absent in a first
+	// sight it is pending.
+	Status text `json:"status"`
+	// Content is for display, a list; it replaces the one before.
+	Content jsontext.Value `json:"content"`
+	// Locations are files, a list; it replaces the one before.
 	Locations jsontext.Value `json:"locations"`
-	RawInput  jsontext.Value `json:"rawInput"`
+	// RawInput is the tool's input; agents send {} before they know it.
+	RawInput jsontext.Value `json:"rawInput"`
+	// RawOutput is the tool's result, as the agent has it.
 	RawOutput jsontext.Value `json:"rawOutput"`
-	Meta      jsontext.Value `json:"_meta"`
+	// Meta is the agent's own.
+	Meta jsontext.Value `json:"_meta"`
 }
 
 // toolUpdate takes an update of a tool call.

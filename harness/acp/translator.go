@@ -31,7 +31,7 @@ type translator struct {
 	// session is the native id; "" before it is known.
 	session string
 	// chunkHead is how the line of a text delta of this session begins; nil
-	// before the session is open.
+	// before the session is open, so that the probe takes nothing.
 	chunkHead []byte
 	// early are the updates that came before a new session's id, at most
 	// maxEarly.
@@ -73,8 +73,8 @@ type answered func(t *translator, m rpcline.Message)
 // Line takes one line of stdout.
 func (t *translator) Line(line []byte) harness.Output {
 	t.out = harness.Output{}
-	if id, literal, ok := t.probe(line); ok {
-		t.sayProbed(id, literal)
+	if d, ok := t.probe(line); ok {
+		t.sayProbed(d)
 		return t.out
 	}
 	t.plainLine(line)
@@ -149,6 +149,8 @@ func (t *translator) Step(in harness.Input) harness.Output {
 		t.expired(in.Timer)
 	case harness.Dropped:
 		t.note("line over the budget was lost", strconv.FormatInt(in.Bytes, 10)+" bytes")
+		// Which one it was nobody knows; if it was the prompt's answer, a cancel
+		// and its clocks are what ends the turn.
 	case harness.Exited:
 		// The machine knows how it ended, and says so better.
 	}

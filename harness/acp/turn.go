@@ -23,9 +23,13 @@ func (t *translator) cancel() {
 
 // promptResult is the answer to a prompt.
 type promptResult struct {
-	StopReason text           `json:"stopReason"`
-	Usage      jsontext.Value `json:"usage"`
-	Meta       jsontext.Value `json:"_meta"`
+	// StopReason is end_turn, max_tokens, max_turn_requests, refusal or
+	// cancelled; a failed turn is an error answer.
+	StopReason text `json:"stopReason"`
+	// Usage is what the turn cost; many agents leave it out.
+	Usage jsontext.Value `json:"usage"`
+	// Meta is where some of those put it instead.
+	Meta jsontext.Value `json:"_meta"`
 }
 
 // prompted takes the answer to the prompt: the turn's end.

@@ -55,6 +55,7 @@ func (t *translator) gauge(raw jsontext.Value) {
 
 // figures are token counts as the protocol writes them.
 type figures struct {
+	// All count tokens of this one turn; which of them hold others differs.
 	Input       number `json:"inputTokens"`
 	Output      number `json:"outputTokens"`
 	Thought     number `json:"thoughtTokens"`
