@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
 
 	"go.uber.org/zap"
 
@@ -15,8 +16,10 @@ import (
 type child struct {
 	s       *Session
 	machine *session.Machine
-	gen     int
-	proc    *process.Process
+	// over is closed when that machine has ended.
+	over <-chan struct{}
+	gen  int
+	proc *process.Process
 	// gone is closed when its exit has been taken note of.
 	gone chan struct{}
 }
@@ -42,6 +45,8 @@ func (s *Session) drive(out session.Output) {
 	s.spawnIfFree()
 }
 
+// stopChild ends a process; one that is still waiting to be started is not
+// started, and has ended so.
 func (s *Session) stopChild(stop session.Stop) {
 	if s.waiting != nil && s.waiting.spawn.Gen == stop.Gen {
 		s.waiting = nil
@@ -53,6 +58,7 @@ func (s *Session) stopChild(stop session.Stop) {
 	}
 }
 
+// childOf is the live process of a generation; nil: there is none.
 func (s *Session) childOf(gen int) *child {
 	for _, c := range s.children {
 		if c.gen == gen && c.machine == s.machine {
@@ -99,15 +105,15 @@ func (s *Session) spawnIfFree() {
 // spawn starts one process. The session's lock is held, so that no line of it is
 // taken before the machine has heard of it.
 func (s *Session) spawn(sp session.Spawn) (*child, error) {
-	path, args, env, err := s.reg.command(sp.Launch)
+	path, err := s.reg.resolve()
 	if err != nil {
 		return nil, err
 	}
 	o := s.gw.o
-	c := &child{s: s, machine: s.machine, gen: sp.Gen, gone: make(chan struct{})}
+	c := &child{s: s, machine: s.machine, over: s.over, gen: sp.Gen, gone: make(chan struct{})}
 	c.proc, err = process.Start(process.Spec{
-		Path: path, Args: args, Dir: sp.Launch.Config.Cwd, MaxLineBytes: o.MaxLineBytes, Log: s.gw.zap,
-		Env: environment(o.Environ, o.PassEnv, s.reg.Harness.Info(), env, sp.Launch.Config),
+		Path: path, Args: slices.Concat(s.reg.Args, sp.Command.Args), Dir: sp.Launch.Config.Cwd, MaxLineBytes: o.MaxLineBytes, Log: s.gw.zap,
+		Env: environment(o.Environ, o.PassEnv, s.reg.Harness.Info(), sp.Command.Env, sp.Launch.Config),
 	}, c)
 	if err != nil {
 		return nil, fmt.Errorf("starting harness %s: %w", s.reg.Harness.Info().ID, err)
@@ -116,6 +122,7 @@ func (s *Session) spawn(sp session.Spawn) (*child, error) {
 	return c, nil
 }
 
+// stop asks for the end; it does not wait.
 func (c *child) stop(kill bool) {
 	if kill {
 		c.proc.Kill()
@@ -134,9 +141,14 @@ func (c *child) feed(in session.Input) {
 }
 
 // Line implements process.Sink. It waits while a connection that may not lose
-// anything is too far behind.
+// anything is too far behind; with its machine nobody waits for it any more.
 func (c *child) Line(line []byte) {
-	c.s.cursors.throttle(c.s.gw.o.MaxLagBytes)
+	if max := c.s.gw.o.MaxLagBytes; c.s.cursors.behind(max) != nil {
+		log := c.s.gw.zap.With(zap.String("session", c.s.id), zap.Int("gen", c.gen))
+		log.Info("harness held: a connection is too far behind", zap.Int64("maxLagBytes", max))
+		c.s.cursors.throttle(max, c.over)
+		log.Info("harness goes on")
+	}
 	c.feed(session.NativeLine{Gen: c.gen, Line: line})
 }
 

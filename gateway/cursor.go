@@ -23,6 +23,7 @@ type cursor struct {
 	mark int64
 }
 
+// advance notes what was sent.
 func (c *cursor) advance(seq int64, bytes int) {
 	c.seq.Store(seq)
 	c.sent.Add(int64(bytes))
@@ -32,7 +33,14 @@ func (c *cursor) advance(seq int64, bytes int) {
 	}
 }
 
-func (c *cursor) lag() int64 { return c.s.published.Load() - c.sent.Load() }
+// lag counts the visible bytes that were not sent. A cursor at the head has none,
+// whatever was counted while it was made.
+func (c *cursor) lag() int64 {
+	if c.seq.Load() >= c.s.head.Load() {
+		return 0
+	}
+	return c.s.published.Load() - c.sent.Load()
+}
 
 // cursors are those of one session. Their lock is their own: connections come
 // and go without waiting for a step.
@@ -51,9 +59,7 @@ func (s *Session) subscribe(sub *Subscriber) {
 	c.sent.Store(s.published.Load())
 	c.seq.Store(s.head.Load())
 	s.cursors.list = append(s.cursors.list, c)
-	sub.mu.Lock()
-	sub.byID[s.id] = c
-	sub.mu.Unlock()
+	sub.hold(s.id, c)
 }
 
 // unsubscribe takes a connection's cursor away.
@@ -63,6 +69,7 @@ func (s *Session) unsubscribe(sub *Subscriber) {
 	for i, c := range s.cursors.list {
 		if c.sub == sub {
 			s.cursors.list = append(append([]*cursor(nil), s.cursors.list[:i]...), s.cursors.list[i+1:]...)
+			sub.drop(s.id, c)
 			return
 		}
 	}
@@ -80,21 +87,19 @@ func (cs *cursors) wake() {
 }
 
 // throttle waits while a connection that may not lose anything lags by more than
-// maxLag; it ends with that connection.
-func (cs *cursors) throttle(maxLag int64) {
-	for {
-		c := cs.behind(maxLag)
-		if c == nil {
-			return
-		}
+// maxLag; it ends with that connection, or when over is closed.
+func (cs *cursors) throttle(maxLag int64, over <-chan struct{}) {
+	for c := cs.behind(maxLag); c != nil; c = cs.behind(maxLag) {
 		select {
 		case <-c.caughtUp:
 		case <-c.sub.done:
+		case <-over:
 			return
 		}
 	}
 }
 
+// behind gives a connection that lags too far; nil: none does.
 func (cs *cursors) behind(maxLag int64) *cursor {
 	cs.mu.RLock()
 	defer cs.mu.RUnlock()

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -20,17 +21,19 @@ var inherited = []string{
 }
 
 // own is the prefix of our own variables: the gateway's tokens never reach a
-// harness.
+// harness, whatever an operator lets through. Only an adapter may name one, whole,
+// that is meant for its child.
 const own = "AGENT_SERVER_"
 
 // environment composes a child's environment: allow-listed, then the adapter's,
 // then config.env, then config.apiKey in the harness's own variable. The last
 // one wins.
 func environment(environ, pass []string, info harness.Info, adapter []string, cfg protocol.RunConfig) []string {
-	allow := append(append(append([]string(nil), inherited...), info.PassEnv...), pass...)
+	allow := slices.Concat(inherited, info.PassEnv, pass)
 	env := map[string]string{}
 	for _, kv := range environ {
-		if name, value, ok := strings.Cut(kv, "="); ok && allowed(allow, name) {
+		name, value, ok := strings.Cut(kv, "=")
+		if ok && (allowed(allow, name) || slices.Contains(info.PassEnv, name)) {
 			env[name] = value
 		}
 	}
@@ -48,6 +51,7 @@ func environment(environ, pass []string, info harness.Info, adapter []string, cf
 	return flatten(env)
 }
 
+// allowed says whether one of the patterns lets a name through; none lets ours.
 func allowed(patterns []string, name string) bool {
 	if strings.HasPrefix(name, own) {
 		return false
@@ -60,6 +64,7 @@ func allowed(patterns []string, name string) bool {
 	return false
 }
 
+// flatten sorts: one environment has one spelling.
 func flatten(env map[string]string) []string {
 	out := make([]string, 0, len(env))
 	for name, value := range env {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -19,22 +18,27 @@ import (
 type Gateway struct {
 	o        Options
 	registry *registry
+	methods  map[string]method
 	log      eventlog.Log
 	zap      *zap.Logger
 	instance string
 	logID    string
 	hashKey  []byte
 
-	// wg counts what the gateway has started: timers that are set, slow methods.
+	// wg counts what the gateway has started: alarms that are set, the end that
+	// is being waited for.
 	wg     sync.WaitGroup
 	tokens tokens
 	// admitting is held while a turn is admitted: a shutdown sees every session
-	// that was let in before it.
+	// that was let in before it. It guards stopping and until.
 	admitting sync.RWMutex
-	stopping  atomic.Bool
-	stopOnce  sync.Once
+	stopping  bool
+	// until is how long running turns may go on, once stopping is set.
+	until    time.Time
+	stopOnce sync.Once
 	done     chan struct{}
 
+	// mu guards what follows.
 	mu          sync.RWMutex
 	sessions    map[string]*Session
 	subscribers map[*Subscriber]struct{}
@@ -47,7 +51,7 @@ func New(o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{o: o, registry: registry, log: o.Log, zap: o.Logger, hashKey: make([]byte, 32),
+	g := &Gateway{o: o, registry: registry, methods: methodTable(), log: o.Log, zap: o.Logger, hashKey: make([]byte, 32),
 		done: make(chan struct{}), sessions: map[string]*Session{}, subscribers: map[*Subscriber]struct{}{}}
 	g.instance, g.logID = g.mint(), g.mint()
 	fill(g.hashKey)
@@ -98,16 +102,20 @@ func (g *Gateway) Shutdown(ctx context.Context, drain time.Duration) error {
 	}
 }
 
-// begin starts the end, once. A later call that allows less time is heeded.
+// begin starts the end, once. A later call may allow less time, never more: who
+// asks again and again must not keep a turn alive.
 func (g *Gateway) begin(drain time.Duration) {
+	until := time.Now().Add(max(drain, 0))
 	g.admitting.Lock()
-	g.stopping.Store(true)
-	g.admitting.Unlock()
-	drain = max(drain, 0)
-	for _, s := range g.all() {
-		s.step(session.Shutdown{Drain: drain.Milliseconds()})
+	if !g.stopping || until.Before(g.until) {
+		g.stopping, g.until = true, until
 	}
-	g.stopOnce.Do(func() { g.wg.Go(func() { g.finish(drain + shutdownBound) }) })
+	left := max(time.Until(g.until), 0)
+	g.admitting.Unlock()
+	for _, s := range g.all() {
+		s.step(session.Shutdown{Drain: left.Milliseconds()})
+	}
+	g.stopOnce.Do(func() { g.wg.Go(func() { g.finish(left + shutdownBound) }) })
 }
 
 // finish waits for every session's end, at most for bound.
@@ -170,11 +178,11 @@ func (g *Gateway) obtain(id string) (*Session, error) {
 	if s := g.sessions[id]; s != nil {
 		return s, nil
 	}
-	info, err := g.log.Open(id)
-	if err != nil && !errors.Is(err, eventlog.ErrPruned) {
-		return nil, fmt.Errorf("opening the log of session %s: %w", id, err)
+	info, err := g.openLog(id)
+	if err != nil {
+		return nil, err
 	}
-	s := newSession(g, id, info)
+	s := newSession(g, id, info.NextSeq)
 	g.sessions[id] = s
 	for sub := range g.subscribers {
 		s.subscribe(sub)
@@ -182,15 +190,20 @@ func (g *Gateway) obtain(id string) (*Session, error) {
 	return s, nil
 }
 
-// forget drops a session that has never said anything.
+// forget drops a session that has never said anything, and every connection's
+// cursor on it.
 func (g *Gateway) forget(s *Session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.sessions[s.id] == s {
 		delete(g.sessions, s.id)
 	}
+	for sub := range g.subscribers {
+		s.unsubscribe(sub)
+	}
 }
 
+// mint makes a UUIDv7.
 func (g *Gateway) mint() string {
 	var r [10]byte
 	fill(r[:])

@@ -2,8 +2,9 @@ package gateway
 
 import (
 	"fmt"
+	"maps"
 	"os"
-	"sort"
+	"slices"
 
 	"github.com/sourcegraph/jsonrpc2"
 	"go.uber.org/zap"
@@ -15,32 +16,24 @@ import (
 // method serves one kind of request: it answers, now or by a token, once.
 type method func(g *Gateway, c *call, params []byte)
 
-// methods is the table: a method is one row.
-var methods = map[string]method{
-	protocol.MethodInitialize:        (*Gateway).initialize,
-	protocol.MethodTurnStart:         (*Gateway).turnStart,
-	protocol.MethodTurnCancel:        (*Gateway).turnCancel,
-	protocol.MethodPermissionRespond: (*Gateway).permissionRespond,
-	protocol.MethodEventsReplay:      (*Gateway).eventsReplay,
-	protocol.MethodSessionClose:      (*Gateway).sessionClose,
-	protocol.MethodShutdown:          (*Gateway).shutdown,
-}
-
-// methodNames is what initialize tells.
-func methodNames() []string {
-	var names []string
-	for _, m := range []string{protocol.MethodInitialize, protocol.MethodTurnStart, protocol.MethodTurnCancel,
-		protocol.MethodPermissionRespond, protocol.MethodEventsReplay, protocol.MethodSessionClose, protocol.MethodShutdown} {
-		names = append(names, m)
+// methodTable is the table: a method is one row. A gateway holds it, so that
+// initialize can name what stands in it.
+func methodTable() map[string]method {
+	return map[string]method{
+		protocol.MethodInitialize:        (*Gateway).initialize,
+		protocol.MethodTurnStart:         (*Gateway).turnStart,
+		protocol.MethodTurnCancel:        (*Gateway).turnCancel,
+		protocol.MethodPermissionRespond: (*Gateway).permissionRespond,
+		protocol.MethodEventsReplay:      (*Gateway).eventsReplay,
+		protocol.MethodSessionClose:      (*Gateway).sessionClose,
+		protocol.MethodShutdown:          (*Gateway).shutdown,
 	}
-	sort.Strings(names)
-	return names
 }
 
 // serve routes one request. A fault of ours is answered, named in the log, and
 // harms no other request.
 func (g *Gateway) serve(c *call, req *jsonrpc2.Request) {
-	m := methods[req.Method]
+	m := g.methods[req.Method]
 	if m == nil {
 		c.fail(protocol.ErrMethodNotFound(req.Method))
 		return
@@ -58,6 +51,7 @@ func (g *Gateway) serve(c *call, req *jsonrpc2.Request) {
 	m(g, c, params)
 }
 
+// initialize says who answers, and sets the connection's capabilities anew.
 func (g *Gateway) initialize(c *call, params []byte) {
 	p, faults := protocol.DecodeInitialize(params)
 	if faults != nil {
@@ -73,13 +67,14 @@ func (g *Gateway) initialize(c *call, params []byte) {
 	r := protocol.InitializeResult{ProtocolVersion: protocol.Version, InstanceID: g.instance,
 		Server: protocol.ServerInfo{Name: "agent-server"}, Harnesses: g.registry.capabilities(),
 		Capabilities: &protocol.ServerCapabilities{Durability: g.o.Durability, LogID: g.logID,
-			MaxMessageBytes: g.o.MaxMessageBytes, IfBusy: []string{"reject"}, Methods: methodNames()}}
+			MaxMessageBytes: g.o.MaxMessageBytes, IfBusy: []string{"reject"}, Methods: slices.Sorted(maps.Keys(g.methods))}}
 	if g.o.Version != "" {
 		r.Server.Version = &g.o.Version
 	}
 	c.result(r)
 }
 
+// turnStart checks what does not depend on the session, and passes the turn on.
 func (g *Gateway) turnStart(c *call, params []byte) {
 	p, faults := protocol.DecodeTurnStart(params, g.registry.known)
 	if faults != nil {
@@ -88,7 +83,7 @@ func (g *Gateway) turnStart(c *call, params []byte) {
 	}
 	g.admitting.RLock()
 	defer g.admitting.RUnlock()
-	if g.stopping.Load() {
+	if g.stopping {
 		c.fail(protocol.ErrShuttingDown())
 		return
 	}
@@ -120,18 +115,23 @@ func (g *Gateway) registrationFor(p protocol.TurnStartParams) *Registration {
 	return reg
 }
 
+// startTurn gives the turn to its session's machine, which answers.
 func (g *Gateway) startTurn(c *call, reg *Registration, p protocol.TurnStartParams) {
 	id, in := g.turnInput(p)
-	c.session = id
-	in.Token = g.tokens.issue(c)
+	in.Token = g.tokens.issue(c, id)
 	for {
 		s, err := g.obtain(id)
 		if err != nil {
 			g.zap.Error("session cannot be opened", zap.String("session", id), zap.Error(err))
-			g.answer(session.Answer{Token: in.Token, Err: protocol.ErrInternal("the log of session " + id + " cannot be opened")}, id, 0)
+			g.answer(session.Answer{Token: in.Token, Err: refusal(id)}, id, 0)
 			return
 		}
-		if s.start(reg, in) {
+		switch d, moved := s.start(reg, in); {
+		case moved: // the gateway has let it go between obtain and start
+		case d == barred:
+			g.answer(session.Answer{Token: in.Token, Err: refusal(id)}, id, 0)
+			return
+		default:
 			return
 		}
 	}
@@ -165,6 +165,7 @@ func localFaults(cfg protocol.RunConfig) []protocol.Fault {
 	return nil
 }
 
+// turnCancel: a session that was never started has no turn either.
 func (g *Gateway) turnCancel(c *call, params []byte) {
 	p, faults := protocol.DecodeTurnCancel(params)
 	if faults != nil {
@@ -181,6 +182,7 @@ func (g *Gateway) turnCancel(c *call, params []byte) {
 	}
 }
 
+// permissionRespond: of a session without a machine no request is open.
 func (g *Gateway) permissionRespond(c *call, params []byte) {
 	p, faults := protocol.DecodePermissionRespond(params)
 	if faults != nil {
@@ -195,6 +197,7 @@ func (g *Gateway) permissionRespond(c *call, params []byte) {
 	}
 }
 
+// sessionClose: what is closed or was never started is not closed again.
 func (g *Gateway) sessionClose(c *call, params []byte) {
 	p, faults := protocol.DecodeSessionClose(params)
 	if faults != nil {
@@ -213,13 +216,15 @@ func (g *Gateway) ask(c *call, id string, in func(session.Token) session.Input) 
 	if s == nil {
 		return false
 	}
-	c.session = id
-	token := g.tokens.issue(c)
-	if s.step(in(token)) {
-		return true
+	token := g.tokens.issue(c, id)
+	switch s.ask(in(token)) {
+	case absent:
+		// Nobody has redeemed it meanwhile: only a machine does.
+		return g.tokens.redeem(token) == nil
+	case barred:
+		g.answer(session.Answer{Token: token, Err: refusal(id)}, id, 0)
 	}
-	// Nobody redeemed it meanwhile: only a machine does.
-	return g.tokens.redeem(token) == nil
+	return true
 }
 
 // shutdown answers first; a client that asks again is answered again.

@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"sort"
 
-	"agent-server/harness"
 	"agent-server/protocol"
 )
 
@@ -16,6 +15,7 @@ type registry struct {
 	defaultACP protocol.HarnessID
 }
 
+// newRegistry refuses what an operator cannot have meant.
 func newRegistry(o Options) (*registry, error) {
 	r := &registry{byID: map[protocol.HarnessID]*Registration{}, defaultACP: o.DefaultACP}
 	for i := range o.Harnesses {
@@ -86,16 +86,4 @@ func (r *Registration) resolve() (string, error) {
 		return "", fmt.Errorf("finding the executable of harness %s: %w", r.Harness.Info().ID, err)
 	}
 	return path, nil
-}
-
-// command is what one process is started with.
-func (r *Registration) command(l harness.Launch) (path string, args []string, env []string, err error) {
-	if path, err = r.resolve(); err != nil {
-		return "", nil, nil, err
-	}
-	cmd, err := r.Harness.Launch(l)
-	if err != nil {
-		return "", nil, nil, fmt.Errorf("preparing harness %s: %w", r.Harness.Info().ID, err)
-	}
-	return path, append(append([]string(nil), r.Args...), cmd.Args...), cmd.Env, nil
 }

@@ -27,42 +27,117 @@ type Session struct {
 	published atomic.Int64
 	cursors   cursors
 
-	// mu guards everything below. step takes it.
-	mu         sync.Mutex
-	machine    *session.Machine
-	reg        *Registration
-	encoder    encoder
-	next       int64
-	admissions []session.Admission
-	children   []*child
-	waiting    *pendingSpawn
-	timers     map[session.TimerID]*time.Timer
-	queue      []session.Input
+	// mu guards everything below. step, ask, start and a child's sink take it.
+	mu       sync.Mutex
+	machine  *session.Machine
+	reg      *Registration
+	encoder  encoder
+	next     int64
+	children []*child
+	waiting  *pendingSpawn
+	timers   map[session.TimerID]*alarm
+	queue    []session.Input
 	// over is closed when the machine has ended; a new machine brings a new one.
 	over chan struct{}
+	// broken is set while the log has not taken what was to be said; see mend.
+	broken bool
+	mender *alarm
 	// gone is set when the gateway has forgotten this object: obtain another.
 	gone bool
 }
 
-func newSession(g *Gateway, id string, info eventlog.Info) *Session {
-	s := &Session{gw: g, id: id, next: info.NextSeq, encoder: newEncoder(id), timers: map[session.TimerID]*time.Timer{}}
-	s.head.Store(info.NextSeq - 1)
-	for _, a := range info.Admissions {
-		s.admissions = append(s.admissions, session.Admission(a))
-	}
+// newSession is the owner of a session whose log is at next.
+func newSession(g *Gateway, id string, next int64) *Session {
+	s := &Session{gw: g, id: id, next: next, encoder: newEncoder(id), timers: map[session.TimerID]*alarm{}}
+	s.head.Store(next - 1)
 	return s
 }
 
-// step is the only door to the machine. It gives false where there is none to
-// take the input: the session is closed, or was never started.
-func (s *Session) step(in session.Input) bool {
+// door says what became of an input.
+type door int
+
+const (
+	// absent: there is no machine; the session is closed, or was never started.
+	absent door = iota
+	// taken: the machine has it.
+	taken
+	// barred: the session's log takes nothing; see poison.
+	barred
+)
+
+// step gives the machine an input that nobody waits for.
+func (s *Session) step(in session.Input) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.machine != nil {
+		s.run(in)
+	}
+}
+
+// ask gives the machine a request. Where it is not taken, nothing has answered
+// the request's token.
+func (s *Session) ask(in session.Input) door {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.usable() {
+		return barred
+	}
 	if s.machine == nil {
-		return false
+		return absent
 	}
 	s.run(in)
+	return taken
+}
+
+// start gives a StartTurn, to a new machine where there is none. moved is true
+// where the gateway has forgotten this object meanwhile.
+func (s *Session) start(reg *Registration, in session.StartTurn) (d door, moved bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone {
+		return absent, true
+	}
+	fresh := s.machine == nil
+	if !s.usable() || fresh && !s.open(reg) {
+		return barred, false
+	}
+	before := s.next
+	s.run(in)
+	if fresh && s.next == before && !s.broken {
+		s.unopen()
+	}
+	return taken, false
+}
+
+// open makes a machine. The log's seq and admissions go on.
+func (s *Session) open(reg *Registration) bool {
+	info, err := s.gw.openLog(s.id)
+	if err != nil {
+		s.gw.zap.Error("session log cannot be opened", zap.String("session", s.id), zap.Error(err))
+		return false
+	}
+	o := session.Options{SessionID: s.id, Harness: reg.Harness, Seed: s.gw.o.Seed(), NextSeq: info.NextSeq,
+		HashKey: s.gw.hashKey, MaxPermissionMode: s.gw.o.MaxPermissionMode, IdleTimeout: s.gw.o.IdleTimeout.Milliseconds()}
+	for _, a := range info.Admissions {
+		o.Admissions = append(o.Admissions, session.Admission(a))
+	}
+	s.next = info.NextSeq
+	s.reg, s.machine, s.over = reg, session.New(o), make(chan struct{})
+	if s.gw.o.Observer != nil {
+		s.gw.o.Observer.Opened(o)
+	}
 	return true
+}
+
+// unopen lets a machine go that has said nothing, its first turn being refused or
+// a retry: it must not bind the session to a harness. Where nothing was ever said
+// the session was never seen, and is forgotten.
+func (s *Session) unopen() {
+	s.letGo()
+	if s.next == 1 {
+		s.gone = true
+		s.gw.forget(s)
+	}
 }
 
 // run feeds an input, and then what performing it has brought about.
@@ -71,8 +146,15 @@ func (s *Session) run(in session.Input) {
 	s.drain()
 }
 
-// drain feeds what is queued, in order.
+// drain feeds what is queued, in order. A fault in it (a translator that
+// panics, for instance) costs this session its process, and no other anything.
 func (s *Session) drain() {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.gw.zap.Error("a session panicked", zap.String("session", s.id), zap.Any("fault", fault), zap.Stack("stack"))
+			s.poison("internal error in session " + s.id)
+		}
+	}()
 	for len(s.queue) > 0 && s.machine != nil {
 		in := s.queue[0]
 		s.queue = s.queue[1:]
@@ -86,49 +168,12 @@ func (s *Session) drain() {
 	s.queue = s.queue[:0]
 }
 
-// start feeds a StartTurn, to a new machine where there is none. It gives false
-// where the gateway has forgotten this object meanwhile.
-func (s *Session) start(reg *Registration, in session.StartTurn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.gone {
-		return false
-	}
-	if s.machine == nil {
-		s.open(reg)
-	}
-	s.run(in)
-	s.forgetIfEmpty()
-	return true
-}
-
-// open makes a machine. The log's seq and admissions go on.
-func (s *Session) open(reg *Registration) {
-	o := session.Options{SessionID: s.id, Harness: reg.Harness, Seed: s.gw.o.Seed(), NextSeq: s.next,
-		HashKey: s.gw.hashKey, Admissions: s.admissions, MaxPermissionMode: s.gw.o.MaxPermissionMode,
-		IdleTimeout: s.gw.o.IdleTimeout.Milliseconds()}
-	s.reg, s.machine, s.over = reg, session.New(o), make(chan struct{})
-	if s.gw.o.Observer != nil {
-		s.gw.o.Observer.Opened(o)
-	}
-}
-
-// forgetIfEmpty drops a session whose first turn was refused: to a client it was
-// never seen.
-func (s *Session) forgetIfEmpty() {
-	if s.next > 1 || s.machine == nil {
-		return
-	}
-	s.letGo()
-	s.gone = true
-	s.gw.forget(s)
-}
-
 // perform does what a step asks for, in the order that Output documents.
 func (s *Session) perform(out session.Output) {
 	records := s.encoder.records(out.Events)
-	if err := s.append(out, records); err != nil {
-		s.poison(out, err)
+	if err := s.append(out.Admit, records); err != nil {
+		s.gw.zap.Error("session log cannot be written", zap.String("session", s.id), zap.Error(err))
+		s.poison(logFault(s.id))
 		return
 	}
 	for _, a := range out.Acks {
@@ -151,21 +196,15 @@ func (s *Session) perform(out session.Output) {
 }
 
 // append makes a step durable. A step that says nothing appends nothing.
-func (s *Session) append(out session.Output, records []eventlog.Record) error {
-	if len(records) == 0 && out.Admit == nil {
+func (s *Session) append(admit *session.Admission, records []eventlog.Record) error {
+	if len(records) == 0 && admit == nil {
 		return nil
 	}
-	b := eventlog.Batch{Records: records, Running: s.encoder.running}
-	if out.Admit != nil {
-		b.Admission = (*eventlog.Admission)(out.Admit)
-	}
+	b := eventlog.Batch{Admission: (*eventlog.Admission)(admit), Records: records, Running: s.encoder.running}
 	if err := s.gw.log.Append(s.id, b); err != nil {
 		return err
 	}
 	s.next += int64(len(records))
-	if out.Admit != nil {
-		s.admissions = append(s.admissions, *out.Admit)
-	}
 	return nil
 }
 
@@ -183,24 +222,13 @@ func (s *Session) publish(records []eventlog.Record) {
 	s.cursors.wake()
 }
 
-// poison ends a session whose log cannot be written: nothing of the step has
-// happened, every open request is told, the harness is stopped.
-func (s *Session) poison(out session.Output, err error) {
-	s.gw.zap.Error("session log cannot be written", zap.String("session", s.id), zap.Error(err))
-	s.letGo()
-	for _, c := range s.children {
-		c.stop(true)
-	}
-	s.gw.refuseAll(s.id, protocol.ErrInternal("the log of session "+s.id+" cannot be written"))
-}
-
 // letGo parts with the machine; its process, if any, is being stopped.
 func (s *Session) letGo() {
 	if s.machine == nil {
 		return
 	}
 	s.machine, s.reg, s.waiting = nil, nil, nil
-	s.setTimers(s.stopAll())
+	s.stopTimers()
 	close(s.over)
 }
 
@@ -252,6 +280,7 @@ func (s *Session) wait(ctx context.Context) {
 func (s *Session) release() {
 	s.mu.Lock()
 	s.letGo()
+	s.mender.stop(s.gw)
 	s.mu.Unlock()
 	for _, c := range s.living() {
 		c.stop(true)
@@ -264,3 +293,9 @@ func (s *Session) living() []*child {
 	defer s.mu.Unlock()
 	return append([]*child(nil), s.children...)
 }
+
+// logFault is the text of a request's -32603 where the log is at fault.
+func logFault(session string) string { return "the log of session " + session + " cannot be written" }
+
+// refusal is what a barred request is answered with.
+func refusal(session string) *protocol.Error { return protocol.ErrInternal(logFault(session)) }

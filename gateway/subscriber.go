@@ -40,6 +40,7 @@ type Subscriber struct {
 	due []*cursor
 }
 
+// newSubscriber is a connection that holds no cursor yet.
 func newSubscriber(g *Gateway, o ConnectOptions) *Subscriber {
 	return &Subscriber{gw: g, o: o, wake: make(chan struct{}, 1), done: make(chan struct{}), byID: map[string]*cursor{}}
 }
@@ -58,8 +59,9 @@ func (sub *Subscriber) Wake() <-chan struct{} { return sub.wake }
 // Close implements transport.Source: the connection is gone.
 func (sub *Subscriber) Close() {
 	sub.close.Do(func() {
-		close(sub.done)
+		// In this order: who waits for the connection finds it gone.
 		sub.gw.disconnect(sub)
+		close(sub.done)
 	})
 }
 
@@ -90,37 +92,36 @@ func (sub *Subscriber) Read(dst []byte, session string, seq int64, budget int) (
 		if c == nil {
 			return dst, false, nil
 		}
-		dst, err := sub.read(dst, c, seq, budget)
-		return dst, c.seq.Load() < seq, err
+		return sub.read(dst, c, seq, budget)
 	}
 	limit := len(dst) + budget
-	for len(sub.due) > 0 {
+	for len(sub.due) > 0 && len(dst) < limit {
+		// Who is not done goes to the end of the line: a session that floods
+		// holds up no other.
 		c := sub.due[0]
+		sub.due = sub.due[1:]
+		var more bool
 		var err error
-		if dst, err = sub.read(dst, c, c.mark, limit-len(dst)); err != nil {
+		if dst, more, err = sub.read(dst, c, c.mark, limit-len(dst)); err != nil {
 			return dst, false, err
 		}
-		if c.seq.Load() < c.mark {
-			return dst, true, nil
-		}
-		c.due = false
-		sub.due = sub.due[1:]
-		if len(dst) >= limit {
-			return dst, len(sub.due) > 0, nil
+		if c.due = more; more {
+			sub.due = append(sub.due, c)
 		}
 	}
-	return dst, false, nil
+	return dst, len(sub.due) > 0, nil
 }
 
-// read appends one session's lines after its cursor, up to a seq.
-func (sub *Subscriber) read(dst []byte, c *cursor, upto int64, budget int) ([]byte, error) {
+// read appends one session's lines after its cursor, up to a seq, and says
+// whether more of them are due. A log that holds nothing more has nothing due.
+func (sub *Subscriber) read(dst []byte, c *cursor, upto int64, budget int) ([]byte, bool, error) {
 	after := c.seq.Load()
 	if after >= upto {
-		return dst, nil
+		return dst, false, nil
 	}
 	records, err := sub.gw.log.Read(c.s.id, after, max(budget, 1))
 	if err != nil {
-		return dst, fmt.Errorf("reading session %s after seq %d: %w", c.s.id, after, err)
+		return dst, false, fmt.Errorf("reading session %s after seq %d: %w", c.s.id, after, err)
 	}
 	bytes := 0
 	for _, r := range records {
@@ -135,13 +136,30 @@ func (sub *Subscriber) read(dst []byte, c *cursor, upto int64, budget int) ([]by
 		after, bytes = r.Seq, bytes+len(r.Line)
 	}
 	c.advance(after, bytes)
-	return dst, nil
+	return dst, len(records) > 0 && after < upto, nil
 }
 
+// cursor is the connection's cursor on a session; nil: it is sent nothing of it.
 func (sub *Subscriber) cursor(session string) *cursor {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	return sub.byID[session]
+}
+
+// hold takes a cursor.
+func (sub *Subscriber) hold(session string, c *cursor) {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	sub.byID[session] = c
+}
+
+// drop lets a cursor go, unless another has taken its place.
+func (sub *Subscriber) drop(session string, c *cursor) {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	if sub.byID[session] == c {
+		delete(sub.byID, session)
+	}
 }
 
 // push notes that a session's head has moved, and wakes the writer.

@@ -6,50 +6,59 @@ import (
 	"agent-server/session"
 )
 
+// alarm is one timer that is set. The gateway waits for it at its end, until it
+// has run or was stopped.
+type alarm struct{ timer *time.Timer }
+
+// ring sets an alarm: f runs on a goroutine of its own, unless it is stopped
+// before. f is given the alarm, which by then may be another's past.
+func (g *Gateway) ring(after time.Duration, f func(*alarm)) *alarm {
+	g.wg.Add(1)
+	a := &alarm{}
+	set := make(chan struct{})
+	a.timer = time.AfterFunc(after, func() {
+		defer g.wg.Done()
+		<-set
+		f(a)
+	})
+	close(set)
+	return a
+}
+
+// stop ends an alarm that has not begun to run; nil has none.
+func (a *alarm) stop(g *Gateway) {
+	if a != nil && a.timer.Stop() {
+		g.wg.Done()
+	}
+}
+
 // setTimers sets and stops timers; called under the session's lock.
 func (s *Session) setTimers(timers []session.Timer) {
 	for _, t := range timers {
-		if old := s.timers[t.ID]; old != nil {
-			delete(s.timers, t.ID)
-			if old.Stop() {
-				s.gw.wg.Done()
-			}
-		}
+		s.timers[t.ID].stop(s.gw)
+		delete(s.timers, t.ID)
 		if t.At != 0 {
-			s.arm(t)
+			s.timers[t.ID] = s.gw.ring(time.Until(time.UnixMilli(t.At)), func(a *alarm) { s.expire(t.ID, a) })
 		}
 	}
 }
 
-// arm sets one timer. Its callback counts as the gateway's until it has run or
-// was stopped.
-func (s *Session) arm(t session.Timer) {
-	s.gw.wg.Add(1)
-	var timer *time.Timer
-	timer = time.AfterFunc(time.Until(time.UnixMilli(t.At)), func() {
-		defer s.gw.wg.Done()
-		s.expire(t.ID, timer)
-	})
-	s.timers[t.ID] = timer
+// stopTimers stops every timer of the machine.
+func (s *Session) stopTimers() {
+	for _, a := range s.timers {
+		a.stop(s.gw)
+	}
+	clear(s.timers)
 }
 
 // expire feeds a Deadline, unless the timer was stopped or set again between its
 // firing and its turn at the lock.
-func (s *Session) expire(id session.TimerID, timer *time.Timer) {
+func (s *Session) expire(id session.TimerID, a *alarm) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.timers[id] != timer || s.machine == nil {
+	if s.timers[id] != a || s.machine == nil {
 		return
 	}
 	delete(s.timers, id)
 	s.run(session.Deadline{Timer: id})
-}
-
-// stopAll gives the outputs that stop every timer.
-func (s *Session) stopAll() []session.Timer {
-	out := make([]session.Timer, 0, len(s.timers))
-	for id := range s.timers {
-		out = append(out, session.Timer{ID: id})
-	}
-	return out
 }

@@ -14,7 +14,9 @@ type tokens struct {
 	open map[session.Token]*call
 }
 
-func (t *tokens) issue(c *call) session.Token {
+// issue makes a token for a request that a session's machine is to answer.
+func (t *tokens) issue(c *call, sessionID string) session.Token {
+	c.session = sessionID
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open == nil {

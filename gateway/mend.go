@@ -1,0 +1,115 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"agent-server/eventlog"
+	"agent-server/protocol"
+	"agent-server/reducer"
+	"agent-server/session"
+)
+
+// mendEvery is how often a broken session is tried again by itself.
+const mendEvery = 5 * time.Second
+
+// poison ends a machine whose last step could not be recorded, or went wrong in
+// itself: nothing of that step has happened, its process is stopped, every open
+// request is told why. What it had begun ends as after a host's death, as soon as
+// the log takes it; until then the session takes nothing.
+func (s *Session) poison(why string) {
+	s.queue = nil
+	s.letGo()
+	for _, c := range s.children {
+		c.stop(false)
+	}
+	s.broken = true
+	s.gw.refuseAll(s.id, protocol.ErrInternal(why))
+	s.usable()
+}
+
+// usable tries to mend a broken session; where that fails, it is tried again at
+// each request and by the clock.
+func (s *Session) usable() bool {
+	if !s.broken {
+		return true
+	}
+	s.mender.stop(s.gw)
+	s.mender = nil
+	if err := s.mend(); err != nil {
+		s.gw.zap.Warn("session is still broken", zap.String("session", s.id), zap.Error(err))
+		s.mender = s.gw.ring(mendEvery, s.tryAgain)
+		return false
+	}
+	s.broken = false
+	return true
+}
+
+func (s *Session) tryAgain(a *alarm) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mender == a {
+		s.usable()
+	}
+}
+
+// mend brings the session to what its log holds, and appends the ends that are
+// missing there.
+func (s *Session) mend() error {
+	info, err := s.gw.openLog(s.id)
+	if err != nil {
+		return err
+	}
+	conv, err := s.gw.foldLog(s.id)
+	if err != nil {
+		return err
+	}
+	s.next, s.encoder.running = info.NextSeq, 0
+	var stamped []session.Stamped
+	for i, ev := range missingEnds(conv, s.id, time.Now().UnixMilli()) {
+		stamped = append(stamped, session.Stamped{Seq: s.next + int64(i), Event: ev})
+	}
+	records := s.encoder.records(stamped)
+	if err := s.append(nil, records); err != nil {
+		return fmt.Errorf("appending the missing ends: %w", err)
+	}
+	s.publish(records)
+	return nil
+}
+
+// openLog is what the log knows of a session; that its events are gone is no
+// error here, its next seq goes on.
+func (g *Gateway) openLog(id string) (eventlog.Info, error) {
+	info, err := g.log.Open(id)
+	if err != nil && !errors.Is(err, eventlog.ErrPruned) {
+		return info, fmt.Errorf("opening the log of session %s: %w", id, err)
+	}
+	return info, nil
+}
+
+// foldLog folds all that the log holds of a session.
+func (g *Gateway) foldLog(id string) (*reducer.Conversation, error) {
+	var f reducer.Folded
+	first, last, _ := g.log.Range(id)
+	for after := first - 1; after < last; {
+		records, err := g.log.Read(id, after, replayChunk)
+		if err != nil {
+			return nil, fmt.Errorf("reading the log of session %s: %w", id, err)
+		}
+		for _, r := range records {
+			env, err := protocol.DecodeEnvelope(r.Envelope())
+			if err != nil {
+				return nil, fmt.Errorf("reading the log of session %s: %w", id, err)
+			}
+			f, _ = reducer.FoldEnvelope(f, env)
+			after = r.Seq
+		}
+		if len(records) == 0 {
+			break
+		}
+	}
+	return f.Conversation, nil
+}
