@@ -57,6 +57,7 @@ func (t *translator) openCompaction() *compaction {
 	return t.turn.compaction
 }
 
+// newCompaction is one that ends well unless it is said otherwise.
 func (t *translator) newCompaction() *compaction {
 	return &compaction{end: harness.Compaction{Key: t.newID(), Status: compactDone}}
 }

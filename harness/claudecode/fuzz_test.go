@@ -61,8 +61,9 @@ func (d *driver) take(out harness.Output) {
 	for _, u := range out.Updates {
 		switch u := u.(type) {
 		case harness.Asked:
-			if d.cancelled {
-				d.t.Error("asked after a cancel")
+			if d.cancelled || !d.b.open {
+				d.take(d.tr.Step(harness.Resolve{Request: u.Request, Verdict: harness.Verdict{Decision: harness.CancelRequest}}))
+				continue
 			}
 			d.asked = append(d.asked, u.Request)
 		case harness.Withdrawn:

@@ -41,9 +41,12 @@ type adapter struct{ opts Options }
 // where its model is, and for its limits. Not among them: ANTHROPIC_LOG, which
 // makes it write to stdout, and what marks one CLI inside another.
 var passEnv = []string{
+	// Its own service, or a gateway in front of it.
 	"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS",
 	"ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_DEFAULT_*",
+	// A person's subscription, and where the CLI keeps its login and settings.
 	"CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR",
+	// The clouds that host the models.
 	"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_SKIP_BEDROCK_AUTH", "ANTHROPIC_BEDROCK_BASE_URL",
 	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK",
 	"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE",
@@ -51,10 +54,13 @@ var passEnv = []string{
 	"ANTHROPIC_VERTEX_PROJECT_ID", "CLOUD_ML_REGION", "VERTEX_REGION_*",
 	"GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT",
 	"CLAUDE_CODE_USE_FOUNDRY", "CLAUDE_CODE_SKIP_FOUNDRY_AUTH", "ANTHROPIC_FOUNDRY_*",
+	// Certificates towards a proxy.
 	"CLAUDE_CODE_CLIENT_CERT", "CLAUDE_CODE_CLIENT_KEY", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+	// Limits that an operator sets.
 	"CLAUDE_CODE_MAX_RETRIES", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", "MAX_THINKING_TOKENS", "MAX_MCP_OUTPUT_TOKENS",
 	"API_TIMEOUT_MS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT",
 	"BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS", "BASH_MAX_OUTPUT_LENGTH",
+	// IS_SANDBOX lets root run without permissions, where a container is the wall.
 	"DISABLE_PROMPT_CACHING", "IS_SANDBOX",
 }
 

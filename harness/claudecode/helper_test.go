@@ -131,12 +131,8 @@ func (b *books) take(out harness.Output) {
 }
 
 func (b *books) update(u harness.Update) {
-	if !b.open {
-		if set, ok := u.(harness.ToolSet); !ok || set.State == nil || !set.State.Status().Terminal() {
-			if _, ok := u.(harness.Background); !ok {
-				b.fault("%T outside a turn", u)
-			}
-		}
+	if !b.open && !comesLate(u) {
+		b.fault("%T outside a turn", u)
 	}
 	switch u := u.(type) {
 	case harness.PartOpened:
@@ -161,6 +157,17 @@ func (b *books) update(u harness.Update) {
 		b.end()
 	}
 	b.last = u
+}
+
+// comesLate says whether an update may come while no turn is open.
+func comesLate(u harness.Update) bool {
+	switch u := u.(type) {
+	case harness.Background, harness.Asked, harness.Withdrawn:
+		return true
+	case harness.ToolSet:
+		return u.State != nil && u.State.Status().Terminal()
+	}
+	return false
 }
 
 func (b *books) end() {

@@ -13,9 +13,12 @@ import (
 // gateway shows them: sub-agents and commands then stay inside their turn, and a
 // prompt has exactly one result.
 var launchEnv = []string{
+	// What the CLI would find out itself, said so that an inherited one cannot
+	// make it believe that it runs inside another.
 	"CLAUDE_CODE_ENTRYPOINT=sdk-cli",
 	"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1",
 	"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1",
+	// Nothing goes out but requests to the model.
 	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	"DISABLE_TELEMETRY=1",
 	"DISABLE_ERROR_REPORTING=1",
@@ -29,6 +32,8 @@ var launchEnv = []string{
 // the handshake on stdin.
 func (a adapter) Launch(l harness.Launch) (harness.Command, error) {
 	args := []string{
+		// --verbose is what stream-json asks for; stdio makes permissions requests
+		// on stdout, where the CLI would else refuse by itself.
 		"-p", "--output-format=stream-json", "--input-format=stream-json", "--verbose",
 		"--include-partial-messages", "--permission-prompt-tool=stdio",
 		"--setting-sources=" + strings.Join(a.opts.SettingSources, ","),
@@ -63,6 +68,7 @@ func sessionArgs(l harness.Launch) []string {
 
 // configArgs are the members of a config that only a launch can set.
 func configArgs(cfg protocol.RunConfig) []string {
+	// Said always: a person's settings may name another default.
 	args := []string{"--permission-mode=" + modes[cfg.PermissionMode]}
 	if model := modelOf(cfg); model != "" {
 		args = append(args, "--model="+model)
@@ -70,6 +76,7 @@ func configArgs(cfg protocol.RunConfig) []string {
 	if cfg.MaxTurns != nil {
 		args = append(args, "--max-turns="+strconv.FormatInt(*cfg.MaxTurns, 10))
 	}
+	// Off has no flag: it goes with the handshake.
 	if cfg.ThinkingLevel != "" && cfg.ThinkingLevel != protocol.ThinkingOff {
 		args = append(args, "--effort="+string(cfg.ThinkingLevel))
 	}
@@ -77,6 +84,7 @@ func configArgs(cfg protocol.RunConfig) []string {
 		args = append(args, "--add-dir="+dir)
 	}
 	if toolsDisabled(cfg) {
+		// An empty list is no tool at all; an absent one is all of them.
 		args = append(args, "--tools=")
 	}
 	return args

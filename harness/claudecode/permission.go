@@ -8,6 +8,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// The CLI asks on stdout and waits for ever; it takes a question back by itself
+// when it is interrupted. Several may be open at once, answered in any order. The
+// complete line of the tool call always comes before its question.
+
 // ask is a permission request without an answer.
 type ask struct {
 	// call is the tool call; "" where none is named.
@@ -105,21 +109,13 @@ func (t *translator) onControlRequest(line []byte) {
 	}
 }
 
-// onQuestion takes a request for permission. Where nobody can be asked it is
-// refused with the reason: a request left open would hold the turn for ever.
+// onQuestion takes a request for permission. Who can be asked, and whether anyone
+// still can, is the machine's to say; but where it is not known who asks, there is
+// nobody to show it to, and a request left open would hold the turn for ever.
 func (t *translator) onQuestion(id string, q question) {
 	call := string(q.ToolUseID)
 	owner, known := t.ownerOf(call, string(q.Agent))
-	switch {
-	case t.turn == nil:
-		t.note("permission asked outside a turn", word(string(q.Tool)))
-		t.deny(id, "No turn is running in which anyone could be asked.")
-		return
-	case t.turn.cancelled:
-		t.note("permission asked after a cancel", word(string(q.Tool)))
-		t.deny(id, "The turn was cancelled.")
-		return
-	case !known:
+	if !known {
 		t.note("permission asked by an unknown sub-agent", word(string(q.Tool)))
 		t.deny(id, "It is not known which sub-agent asks.")
 		return

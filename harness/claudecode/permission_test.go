@@ -33,10 +33,10 @@ func TestAlwaysIsOfferedOnlyWhereItMeansSomething(t *testing.T) {
 	t.Parallel()
 	for rest, want := range map[string]bool{
 		ruleAndMore: true,
-		ruleAndMore + `,"suppress_always_allow_rule":true`:                                                        false,
-		``:                                                                                                        false,
-		`,"permission_suggestions":[]`:                                                                            false,
-		`,"permission_suggestions":[null,7,{}]`:                                                                   false,
+		ruleAndMore + `,"suppress_always_allow_rule":true`: false,
+		``:                                      false,
+		`,"permission_suggestions":[]`:          false,
+		`,"permission_suggestions":[null,7,{}]`: false,
 		`,"permission_suggestions":[{"type":"setMode","mode":"acceptEdits"}]`:                                     true,
 		`,"permission_suggestions":[{"type":"setMode","mode":"bypassPermissions"}]`:                               false,
 		`,"permission_suggestions":[{"type":"addRules","behavior":"deny","rules":[]}]`:                            false,
@@ -141,27 +141,40 @@ func TestCancelLeavesRequestsToTheCLI(t *testing.T) {
 	wantUpdates(t, feed(tr, `{"type":"control_cancel_request","request_id":"r"}`))
 }
 
-// Nobody could answer: a refusal with its reason, never silence.
-func TestAskedWhereNobodyCanAnswer(t *testing.T) {
+// It is the machine that knows whether anyone can be asked; its answer goes back.
+func TestAskedWhereNobodyCanBeAsked(t *testing.T) {
 	t.Parallel()
 	idle := called(t, "Bash", `{}`)
 	feed(idle, `{"type":"result","subtype":"success","user_message_uuids":["id-1"]}`)
 	cancelled := called(t, "Bash", `{}`)
 	cancelled.Step(harness.Cancel{})
-	for name, tc := range map[string]struct {
-		tr         *translator
-		line, want string
-	}{
-		"outside a turn":       {idle, asks(`{}`, ""), "No turn is running in which anyone could be asked."},
-		"after a cancel":       {cancelled, asks(`{}`, ""), "The turn was cancelled."},
-		"an unknown sub-agent": {running(t), asks(`{}`, `,"agent_id":"stranger"`), "It is not known which sub-agent asks."},
-	} {
-		out := feed(tc.tr, tc.line)
-		wantUpdates(t, out)
-		wantStdin(t, out, answer(`{"behavior":"deny","message":"`+tc.want+`"}`))
-		if len(out.Diagnostics) != 1 {
-			t.Errorf("%s: diagnostics %v", name, out.Diagnostics)
+	for name, tr := range map[string]*translator{"outside a turn": idle, "after a cancel": cancelled} {
+		if out := feed(tr, asks(`{}`, "")); len(out.Updates) != 1 || out.Stdin != nil {
+			t.Errorf("%s: %v", name, out)
 		}
+		out := tr.Step(harness.Resolve{Request: "r", Verdict: harness.Verdict{Decision: harness.CancelRequest, Message: "no turn is open"}})
+		wantStdin(t, out, answer(`{"behavior":"deny","message":"no turn is open"}`))
+	}
+}
+
+// A turn may end with a request open; that is answered all the same.
+func TestRequestThatOutlivesItsTurn(t *testing.T) {
+	t.Parallel()
+	tr := called(t, "Bash", `{}`)
+	feed(tr, asks(`{}`, ""), `{"type":"result","subtype":"success","user_message_uuids":["id-1"]}`)
+	wantStdin(t, tr.Step(harness.Resolve{Request: "r", Verdict: harness.Verdict{Decision: harness.CancelRequest, Message: "over"}}),
+		answer(`{"behavior":"deny","message":"over"}`))
+}
+
+// Where it is not known who asks, there is nobody to show it to: a refusal with
+// its reason, never silence.
+func TestAskedByAStranger(t *testing.T) {
+	t.Parallel()
+	out := feed(running(t), asks(`{}`, `,"agent_id":"stranger"`))
+	wantUpdates(t, out)
+	wantStdin(t, out, answer(`{"behavior":"deny","message":"It is not known which sub-agent asks."}`))
+	if len(out.Diagnostics) != 1 {
+		t.Errorf("diagnostics %v", out.Diagnostics)
 	}
 }
 

@@ -82,7 +82,8 @@ type written struct {
 	UUID    string `json:"uuid"`
 	ID      string `json:"request_id"`
 	Request struct {
-		Subtype string `json:"subtype"`
+		Subtype   string `json:"subtype"`
+		ToolUseID string `json:"tool_use_id"`
 	} `json:"request"`
 	Response struct {
 		ID       string `json:"request_id"`
@@ -93,6 +94,23 @@ type written struct {
 			Message  string          `json:"message"`
 		} `json:"response"`
 	} `json:"response"`
+}
+
+// inputs are the lines of a row that its driver wrote; some wrote two at once.
+func (r row) inputs() []written {
+	lines := []byte(r.Raw)
+	var text string
+	if json.Unmarshal(r.Raw, &text) == nil {
+		lines = []byte(text)
+	}
+	var list []written
+	for line := range bytes.Lines(lines) {
+		var w written
+		if r.Dir == "in" && json.Unmarshal(line, &w) == nil {
+			list = append(list, w)
+		}
+	}
+	return list
 }
 
 // play drives a translator by a recording. The translator's own ids differ from
@@ -113,11 +131,13 @@ func (p *play) run(rows []row) {
 	for _, r := range rows {
 		switch r.Dir {
 		case "in":
-			p.in(r.Raw)
+			for _, w := range r.inputs() {
+				p.in(w)
+			}
 		case "out":
 			p.out(r)
 		case "err":
-			p.err(r.Raw)
+			p.err(r)
 		case "meta":
 			p.meta(r.Raw)
 		}
@@ -132,16 +152,17 @@ func (p *play) run(rows []row) {
 // before there was one.
 func (p *play) launch(rows []row) {
 	l := harness.Launch{NativeID: "native"}
+	prompted := false
 	for _, r := range rows {
-		var w written
-		_ = json.Unmarshal(r.Raw, &w)
-		if r.Dir == "in" && w.Type == "control_request" && w.Request.Subtype == "initialize" && !p.greeted {
-			p.renames = append(p.renames, w.ID, "id-2")
-			p.greeted = true
-		}
-		if r.Dir == "in" && w.Type == "user" && p.first == "" {
-			p.first = w.UUID
-			p.renames = append(p.renames, w.UUID, "id-1")
+		for _, w := range r.inputs() {
+			if w.Request.Subtype == "initialize" && !p.greeted && !prompted {
+				p.renames = append(p.renames, w.ID, "id-2")
+				p.greeted = true
+			}
+			if w.Type == "user" && !prompted {
+				prompted, p.first = true, w.UUID
+				p.rename(w.UUID, "id-1")
+			}
 		}
 		var m struct{ Argv []string }
 		if _ = json.Unmarshal(r.Raw, &m); slices.Contains(m.Argv, "--resume") {
@@ -152,6 +173,13 @@ func (p *play) launch(rows []row) {
 	p.begin()
 	if !p.greeted {
 		p.line([]byte(greeted))
+	}
+}
+
+// rename notes which id of ours stands for one of the recording; "": it had none.
+func (p *play) rename(recorded, ours string) {
+	if recorded != "" {
+		p.renames = append(p.renames, recorded, ours)
 	}
 }
 
@@ -185,11 +213,7 @@ func (p *play) out(r row) {
 	p.line([]byte(strings.NewReplacer(p.renames...).Replace(b.String())))
 }
 
-func (p *play) in(raw json.RawMessage) {
-	var w written
-	if json.Unmarshal(raw, &w) != nil {
-		return
-	}
+func (p *play) in(w written) {
 	switch {
 	case w.Type == "user":
 		p.user(w)
@@ -209,11 +233,11 @@ func (p *play) user(w written) {
 	out := p.begin()
 	for _, line := range stdin(p.t, out) {
 		if line["type"] == "user" {
-			p.renames = append(p.renames, w.UUID, line["uuid"].(string))
+			p.rename(w.UUID, line["uuid"].(string))
 		}
 		if line["type"] == "control_request" { // back to the config's mode
 			p.line([]byte(`{"type":"control_response","response":{"subtype":"success","request_id":"` + line["request_id"].(string) + `"}}`))
-			p.renames = append(p.renames, w.UUID, p.tr.(*translator).turn.uuid)
+			p.rename(w.UUID, p.tr.(*translator).turn.uuid)
 		}
 	}
 }
@@ -240,17 +264,17 @@ func (p *play) answer(w written) {
 		v.Decision = harness.AllowAlways
 	case r.Behavior == "allow":
 		v.Decision = harness.Allow
-		if string(r.Input) != string(a.input) {
+		if !sameJSON(r.Input, a.input) {
 			v.UpdatedInput = protocol.Object(r.Input)
 		}
 	}
 	p.step(harness.Resolve{Request: w.Response.ID, Verdict: v})
 }
 
-func (p *play) err(raw json.RawMessage) {
+func (p *play) err(r row) {
 	var s string
-	_ = json.Unmarshal(raw, &s)
-	p.stderr += s + "\n"
+	_ = json.Unmarshal(r.Raw, &s)
+	p.stderr += s + r.Text + "\n"
 }
 
 func (p *play) meta(raw json.RawMessage) {
@@ -261,4 +285,10 @@ func (p *play) meta(raw json.RawMessage) {
 	if _ = json.Unmarshal(raw, &m); m.Note == "process exit" {
 		p.code = m.RC
 	}
+}
+
+// sameJSON says whether two values differ in white space alone.
+func sameJSON(a, b []byte) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }

@@ -8,6 +8,9 @@ import (
 	"agent-server/protocol"
 )
 
+// A native turn has exactly one result, whatever became of it; prompts that the
+// CLI merged would share one, which is why it is given one at a time.
+
 // onResult takes the end of a native turn.
 func (t *translator) onResult(line []byte) {
 	o := object[outcome](line)
@@ -80,6 +83,7 @@ func (t *translator) endOf(o outcome) harness.Finished {
 	end := harness.Finished{Reason: protocol.StopEndTurn, Raw: rawReason(o)}
 	failed := bool(o.IsError)
 	switch {
+	// Structural, and so true also where somebody else interrupted the CLI.
 	case o.Reason == "aborted_streaming" || o.Reason == "aborted_tools":
 		end.Reason = protocol.StopCancelled
 	case o.Reason == "max_turns" || failed && o.Reason == "" && o.Subtype == "error_max_turns":

@@ -7,6 +7,11 @@ import (
 	"agent-server/protocol"
 )
 
+// Sub-agents do not stream: each of their lines shows a part of its own, whose
+// owner is the tool call that runs them. Their messages lie between the main
+// agent's blocks, so which message the machine has open is kept track of: it ends
+// one where the owner changes, and we where only the message does.
+
 // onAssistant takes a finished block. What it holds is authoritative: it closes
 // the part that streamed, or shows one that did not.
 func (t *translator) onAssistant(line []byte) {

@@ -9,6 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// One answer of the model comes as message_start; for each block a
+// content_block_start, its deltas, an assistant line with the whole of it, and a
+// content_block_stop; then message_delta and message_stop. The assistant line has
+// no index: it completes the block that streams. What was streamed of a block that
+// gets no such line stays, unless the CLI takes it back.
+
 // blockKind is what a block of a message is.
 type blockKind int
 
@@ -73,6 +79,7 @@ func (t *translator) onStreamEvent(line []byte) {
 	}
 }
 
+// onMessageStart opens a message, and notes what its request puts into the window.
 func (t *translator) onMessageStart(a apiEvent) {
 	m := object[message](a.Message)
 	t.openStream(string(m.ID), string(m.Model), true)
@@ -92,6 +99,8 @@ func (t *translator) openStream(id, model string, streamed bool) {
 	t.emit(harness.MessageOpened{Message: id, Model: model})
 }
 
+// onBlockStart opens a block. Blocks come in the order of their indices; one that
+// does not is left to its complete line.
 func (t *translator) onBlockStart(a apiEvent) {
 	if t.stream == nil || int(a.Index) != len(t.stream.blocks) || len(t.stream.blocks) >= mostBlocks {
 		t.note("stream block out of order", "")
@@ -132,6 +141,7 @@ func partKey(message string, index int) string {
 	return message + ":" + strconv.Itoa(index)
 }
 
+// onDelta is what the probe does, by the decoder.
 func (t *translator) onDelta(a apiEvent) {
 	d := object[apiDelta](a.Delta)
 	g := growth{index: int(a.Index), kind: deltaKinds[string(d.Type)]}
@@ -158,7 +168,7 @@ func (t *translator) grow(g growth) {
 	}
 	b := &t.stream.blocks[g.index]
 	if b.kind != g.kind || b.whole || t.stream.over {
-		return
+		return // what is complete, or taken back, does not grow again
 	}
 	if more := b.take(g.literal); more != "" {
 		t.append(b, more)

@@ -39,20 +39,34 @@ type toolView struct {
 // Their names say what they are; a tool has few of them, and an input that still
 // streams has none.
 type toolInput struct {
-	Command     text           `json:"command"`
-	Description text           `json:"description"`
-	FilePath    text           `json:"file_path"`
-	Notebook    text           `json:"notebook_path"`
-	Path        text           `json:"path"`
-	Pattern     text           `json:"pattern"`
-	URL         text           `json:"url"`
-	Query       text           `json:"query"`
-	Subject     text           `json:"subject"`
-	Skill       text           `json:"skill"`
-	Agent       text           `json:"subagent_type"`
-	Model       text           `json:"model"`
-	Offset      *number        `json:"offset"`
-	Questions   jsontext.Value `json:"questions"`
+	// Command is of Bash and Monitor.
+	Command text `json:"command"`
+	// Description is of Agent; Bash has one too, in the model's words.
+	Description text `json:"description"`
+	// FilePath is of Read, Write and Edit.
+	FilePath text `json:"file_path"`
+	// Notebook is of NotebookEdit.
+	Notebook text `json:"notebook_path"`
+	// Path is of LS.
+	Path text `json:"path"`
+	// Pattern is of Glob and Grep.
+	Pattern text `json:"pattern"`
+	// URL is of WebFetch.
+	URL text `json:"url"`
+	// Query is of WebSearch and ToolSearch.
+	Query text `json:"query"`
+	// Subject is of TaskCreate.
+	Subject text `json:"subject"`
+	// Skill is of Skill.
+	Skill text `json:"skill"`
+	// Agent is of Agent: which kind of sub-agent.
+	Agent text `json:"subagent_type"`
+	// Model is of Agent.
+	Model text `json:"model"`
+	// Offset is of Read: its first line, from 1.
+	Offset *number `json:"offset"`
+	// Questions are of AskUserQuestion.
+	Questions jsontext.Value `json:"questions"`
 }
 
 // toolEntry is a row of the table of known tools.
@@ -69,10 +83,12 @@ func prefixed(word string, member func(toolInput) text) func(toolInput) string {
 	return func(in toolInput) string { return strings.TrimSpace(word + " " + string(member(in))) }
 }
 
+// fixed is a title that the input adds nothing to.
 func fixed(title string) func(toolInput) string {
 	return func(toolInput) string { return title }
 }
 
+// inputFile is the file that a tool reads or writes.
 func inputFile(in toolInput) text {
 	if in.FilePath == "" {
 		return in.Notebook
@@ -80,6 +96,7 @@ func inputFile(in toolInput) text {
 	return in.FilePath
 }
 
+// inputCommand is a command as it will run.
 func inputCommand(in toolInput) string { return string(in.Command) }
 
 // firstQuestion is what AskUserQuestion asks first.

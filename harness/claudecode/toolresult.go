@@ -11,6 +11,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// A call's states come from three lines: pending from the block as it begins to
+// stream, in progress from the assistant line that completes its input, and the
+// end from a user line with its result. No line says that a tool has begun to run,
+// and a question about it may come while it is in progress here.
+
 // resultMeta is what the CLI adds to a tool's result.
 type resultMeta struct {
 	// ID is the call's.

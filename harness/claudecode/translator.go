@@ -84,6 +84,8 @@ type turn struct {
 // openMessage is a message by its native key and its sub-agent.
 type openMessage struct{ id, owner string }
 
+// newTranslator is the translator of a process that has said nothing yet. What a
+// fresh session has spent is known; what a resumed one had is not.
 func newTranslator(o Options, l harness.Launch, newID func() string) *translator {
 	t := &translator{
 		opts:       o,
@@ -103,7 +105,8 @@ func newTranslator(o Options, l harness.Launch, newID func() string) *translator
 	return t
 }
 
-// Line takes one line of stdout.
+// Line takes one line of stdout. Nearly all of them are deltas, so that these are
+// tried first, without the decoder.
 func (t *translator) Line(line []byte) harness.Output {
 	t.out = harness.Output{}
 	if g, ok := probe(line); ok {
@@ -142,42 +145,48 @@ func (t *translator) dispatch(unknown string, table handlers, name string, line 
 	}
 }
 
-// lineHandlers is filled in an init: the system handler dispatches in turn.
-var lineHandlers, systemHandlers handlers
+// lineHandlers are by the line's type. What stands behind nil is what the CLI's
+// own declarations list and we have no use for: hints, and news of features that
+// are not switched on.
+var lineHandlers = handlers{
+	"stream_event":           (*translator).onStreamEvent,
+	"assistant":              (*translator).onAssistant,
+	"user":                   (*translator).onUser,
+	"system":                 (*translator).onSystem,
+	"result":                 (*translator).onResult,
+	"command_lifecycle":      (*translator).onLifecycle,
+	"control_request":        (*translator).onControlRequest,
+	"control_response":       (*translator).onControlResponse,
+	"control_cancel_request": (*translator).onControlCancel,
+	"conversation_reset":     (*translator).onReset,
+	"rate_limit_event":       (*translator).onRateLimit,
 
-func init() {
-	lineHandlers = handlers{
-		"stream_event":           (*translator).onStreamEvent,
-		"assistant":              (*translator).onAssistant,
-		"user":                   (*translator).onUser,
-		"system":                 (*translator).onSystem,
-		"result":                 (*translator).onResult,
-		"command_lifecycle":      (*translator).onLifecycle,
-		"control_request":        (*translator).onControlRequest,
-		"control_response":       (*translator).onControlResponse,
-		"control_cancel_request": (*translator).onControlCancel,
-		"conversation_reset":     (*translator).onReset,
-		"rate_limit_event":       (*translator).onRateLimit,
+	"active_goal": nil, "auth_status": nil, "commands_changed": nil, "control_request_progress": nil,
+	"elicitation_complete": nil, "files_persisted": nil, "keep_alive": nil, "memory_recall": nil,
+	"mirror_error": nil, "plugin_install": nil, "prompt_suggestion": nil, "session_writes_lost": nil,
+	// Its parent is the tool that still runs, which says nothing new.
+	"tool_progress":    nil,
+	"tool_use_summary": nil, "worker_shutting_down": nil,
+}
 
-		"active_goal": nil, "auth_status": nil, "commands_changed": nil, "control_request_progress": nil,
-		"elicitation_complete": nil, "files_persisted": nil, "keep_alive": nil, "memory_recall": nil,
-		"mirror_error": nil, "plugin_install": nil, "prompt_suggestion": nil, "session_writes_lost": nil,
-		"tool_progress": nil, "tool_use_summary": nil, "worker_shutting_down": nil,
-	}
-	systemHandlers = handlers{
-		"init":                     (*translator).onInit,
-		"status":                   (*translator).onStatus,
-		"compact_boundary":         (*translator).onCompactBoundary,
-		"api_retry":                (*translator).onRetry,
-		"task_started":             (*translator).onTaskStarted,
-		"background_tasks_changed": (*translator).onBackground,
+// systemHandlers are by the system line's subtype.
+var systemHandlers = handlers{
+	"init":                     (*translator).onInit,
+	"status":                   (*translator).onStatus,
+	"compact_boundary":         (*translator).onCompactBoundary,
+	"api_retry":                (*translator).onRetry,
+	"task_started":             (*translator).onTaskStarted,
+	"background_tasks_changed": (*translator).onBackground,
 
-		"hook_progress": nil, "hook_response": nil, "hook_started": nil, "informational": nil,
-		"local_command_output": nil, "model_refusal_fallback": nil, "model_refusal_no_fallback": nil,
-		"notification": nil, "permission_denied": nil, "session_state_changed": nil,
-		"session_title_changed": nil, "task_notification": nil, "task_progress": nil,
-		"task_updated": nil, "thinking_tokens": nil,
-	}
+	// The tool's result says that it was refused.
+	"permission_denied": nil,
+	// The result says that the model refused.
+	"model_refusal_fallback": nil, "model_refusal_no_fallback": nil,
+	// The result of the tool call that runs the task says what became of it.
+	"task_notification": nil, "task_progress": nil, "task_updated": nil,
+	"hook_progress": nil, "hook_response": nil, "hook_started": nil, "informational": nil,
+	"local_command_output": nil, "notification": nil, "session_state_changed": nil,
+	"session_title_changed": nil, "thinking_tokens": nil,
 }
 
 // onSystem hands a system line on by its subtype.
@@ -185,7 +194,7 @@ func (t *translator) onSystem(line []byte) {
 	t.dispatch("unknown system line", systemHandlers, string(object[head](line).Subtype), line)
 }
 
-// Step takes one input.
+// Step takes one input. An input that is not known asks nothing.
 func (t *translator) Step(in harness.Input) harness.Output {
 	t.out = harness.Output{}
 	switch in := in.(type) {
@@ -212,7 +221,8 @@ func (t *translator) emit(updates ...harness.Update) {
 	t.out.Updates = append(t.out.Updates, updates...)
 }
 
-// write adds one line to the answer's stdin. The value is ours and encodes.
+// write adds one line to the answer's stdin. The value is ours and encodes. A line
+// that is no JSON object would end the CLI, so nothing else is ever written.
 func (t *translator) write(v any) {
 	t.out.Stdin = append(append(t.out.Stdin, protocol.Encode(v)...), '\n')
 }

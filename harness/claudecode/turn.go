@@ -121,8 +121,7 @@ func (t *translator) finish(end harness.Finished) {
 		t.stopTimer(settleTimer)
 	}
 	t.turn, t.stream, t.open = nil, nil, openMessage{}
-	clear(t.asks)
-	clear(t.blocks)
+	clear(t.blocks) // not the requests: the machine still answers what is open
 }
 
 // startRefusals are beginnings of what the CLI writes to stderr when it will not
@@ -134,9 +133,14 @@ var startRefusals = []struct {
 	{"unknown option", protocol.CategoryInvalidRequest},
 	{" is invalid. Allowed choices are ", protocol.CategoryInvalidRequest},
 	{"cannot be used with root/sudo privileges", protocol.CategoryInvalidRequest},
+	{inUse, protocol.CategoryInvalidRequest},
 	{"Not logged in", protocol.CategoryAuth},
 	{"Invalid API key", protocol.CategoryAuth},
 }
+
+// inUse is what the CLI says of an id that another session has. It locks nothing:
+// two processes may go on with one session, which it does not notice.
+const inUse = "is already in use"
 
 // exited takes the end of the process. A turn that was running is the machine's
 // to end; here is only what a CLI says that would not start. Its code is 1 after
@@ -151,7 +155,7 @@ func (t *translator) exited(s harness.ExitStatus) {
 	}
 	reason := lastLine(s.Stderr)
 	switch {
-	case strings.Contains(s.Stderr, "is already in use"):
+	case t.launch.Resume != "" && strings.Contains(s.Stderr, inUse):
 		t.emit(harness.ResumeFailed{InUse: true, Message: reason})
 	case t.launch.Resume != "" && isLostSession(s.Stderr):
 		t.emit(harness.ResumeFailed{Message: reason})

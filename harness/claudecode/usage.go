@@ -10,6 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// What a turn cost is told by its result. How full the context window is, is
+// known after every request: what went in, cached or not, and what came out.
+
 // apiUsage is the usage of one request or of a turn's main loop, in the API's
 // words. Its input excludes what came from or went into a cache.
 type apiUsage struct {
@@ -60,6 +63,7 @@ type gauge struct {
 // startRequest notes what a request put into the window.
 func (t *translator) startRequest(model string, raw jsontext.Value) {
 	if model != t.gauge.model {
+		// Another model has another window; the next result says which.
 		t.gauge.size = 0
 	}
 	t.gauge.model, t.gauge.request = model, object[apiUsage](raw)
