@@ -177,6 +177,10 @@ func TestReplayedHistoryIsNotShown(t *testing.T) {
 		`{"sessionUpdate":"tool_call","toolCallId":"c","status":"completed"}`,
 	)
 	f.answer("session/load", `"result":{}`)
+	want := []harness.Diagnostic{{Message: "history of the old session not shown again", Detail: "3 updates"}}
+	if diff := cmp.Diff(want, f.notes); diff != "" {
+		t.Errorf("diagnostics (-want +got):\n%s", diff)
+	}
 	expect(t, "told", story(f.updates), "Created{NativeID:s-1 Resumed:true}", "PromptWritten{}", "Registered{}")
 	f.forget()
 	f.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"now"}}`)

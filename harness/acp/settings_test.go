@@ -13,6 +13,7 @@ import (
 const (
 	claudeModes = `"modes":{"currentModeId":"auto","availableModes":[{"id":"default","name":"Manual"},` +
 		`{"id":"acceptEdits","name":"Accept edits"},{"id":"plan","name":"Plan"},{"id":"auto","name":"Auto"},{"id":"bypassPermissions","name":"Bypass"}]}`
+	calmModes    = `"modes":{"currentModeId":"default","availableModes":[{"id":"default"},{"id":"plan"}]}`
 	modeOption   = `{"id":"mode","category":"mode","type":"select","currentValue":"build","options":[{"value":"build","name":"build"},{"value":"plan","name":"plan"}]}`
 	modelOption  = `{"id":"model","category":"model","type":"select","currentValue":"a","options":[{"value":"a","name":"Model A"},{"value":"b","name":"Model B"}]}`
 	effortOption = `{"id":"effort","category":"thought_level","type":"select","currentValue":"medium","options":[{"value":"low","name":"Low"},` +
@@ -66,6 +67,7 @@ func TestSettingsBeforeThePrompt(t *testing.T) {
 	}{
 		{"absent mode is default, never the agent's own", Agent{}, "," + claudeModes, nothing, []string{setMode("default"), prompted}, ""},
 		{"default", Agent{}, "," + claudeModes, mode(protocol.ModeDefault), []string{setMode("default"), prompted}, ""},
+		{"default that seems to be in force", Agent{}, "," + calmModes, nothing, []string{setMode("default"), prompted}, ""},
 		{"camelCase", Agent{}, "," + claudeModes, mode(protocol.ModeAcceptEdits), []string{setMode("acceptEdits"), prompted}, ""},
 		{"bypass", Agent{}, "," + claudeModes, mode(protocol.ModeBypassPermissions), []string{setMode("bypassPermissions"), prompted}, ""},
 		{"no such mode", Agent{}, "," + claudeModes, mode(protocol.ModeDontAsk), nil, noMode + "dont_ask"},
@@ -132,7 +134,7 @@ func TestIgnoredSettingsAreNoted(t *testing.T) {
 
 func TestSettingThatTheAgentRefuses(t *testing.T) {
 	t.Parallel()
-	f := openedWith(t, Agent{}, ","+claudeModes,
+	f := openedWith(t, Agent{}, ","+calmModes,
 		map[string]string{"session/set_mode": `"error":{"code":-32603,"message":"Internal error","data":{"details":"not now"}}`})
 	f.begin(config())
 	expect(t, "told", story(f.updates)[1:],

@@ -82,6 +82,9 @@ func TestHalvesOfCharactersAreJoined(t *testing.T) {
 		want    []string
 	}{
 		{"across two chunks", []string{raw(`"a\ud83d"`), raw(`"\ude00b"`)}, []string{`part-2 + "a"`, `part-2 + "😀b"`}},
+		{"and no more than once", []string{raw(`"\ud83d"`), raw(`"\ude00"`), raw(`"a"`)}, []string{`part-2 + "😀"`, `part-2 + "a"`}},
+		{"not into the next part", []string{raw(`"\ud83d"`), think("", "a")}, []string{
+			"part-2 + \"\uFFFD\"", `part-2 = text "" done`, "message message-3", "reasoning part-4", `part-4 + "a"`}},
 		{"alone in a chunk", []string{raw(`"\ud83d"`), raw(`"\ude00"`)}, []string{`part-2 + "😀"`}},
 		{"the other never comes", []string{raw(`"a\ud83d"`), raw(`"b"`)}, []string{`part-2 + "a"`, "part-2 + \"\uFFFDb\""}},
 		{"the part ends", []string{raw(`"a\ud83d"`), toolIs("c", "pending")},
