@@ -44,14 +44,14 @@ harness/claudecode     | pure    | protocol harness harness/rpcline             
 harness/codexappserver | pure    | protocol harness harness/rpcline                         | codec
 harness/codexexec      | pure    | protocol harness harness/rpcline                         | codec
 harness/acp            | pure    | protocol harness harness/rpcline                         | codec
-harness/process        | io      | -                                                        | zap
+harness/process        | io      | -                                                        | zap sys
 eventlog               | io      | protocol                                                 | -
 eventlog/eventlogtest  | tooling | protocol eventlog                                        | cmp
 eventlog/sqlite        | io      | protocol eventlog                                        | -
-transport              | io      | protocol                                                 | jsonrpc2 websocket zap
+transport              | io      | protocol                                                 | codec jsonrpc2 websocket zap
 gateway                | io      | protocol reducer session harness harness/process eventlog | jsonrpc2 zap
-client                 | io      | protocol echo seqcursor reducer transport                | jsonrpc2
-internal/demoagent     | io      | -                                                        | -
+client                 | io      | protocol echo seqcursor reducer transport                | codec jsonrpc2
+internal/demoagent     | io      | -                                                        | codec
 internal/fakemodel     | io      | -                                                        | -
 fixtures               | tooling | protocol reducer harness verify session                  | codec
 cmd/agent-server       | wiring  | *                                                        | cobra zap term
@@ -68,6 +68,7 @@ var modules = map[string]string{
 	"cmp":       "github.com/google/go-cmp",
 	"cobra":     "github.com/spf13/cobra",
 	"jsonrpc2":  "github.com/sourcegraph/jsonrpc2",
+	"sys":       "golang.org/x/sys",
 	"term":      "golang.org/x/term",
 	"websocket": "github.com/gorilla/websocket",
 	"zap":       "go.uber.org/zap",
