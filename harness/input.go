@@ -38,10 +38,10 @@ type Configure struct {
 type Cancel struct{}
 
 // Resolve answers a request that the translator Asked for. It comes at most
-// once a request, never after Withdrawn, and not for one that a Cancel heard
-// later has answered. One asked when nobody can be asked any more (a cancel was
-// accepted, no turn is open, the turn has just ended with it open) is resolved at
-// once as CancelRequest, so that no harness waits for ever.
+// once a request, never after Withdrawn, nor after a Cancel for a request asked
+// before it. One asked when nobody can be asked any more (a cancel was accepted,
+// no turn is open), or left open by a turn that the harness itself ended, is
+// resolved at once as CancelRequest, so that no harness waits for ever.
 type Resolve struct {
 	// Request is the key given in Asked.
 	Request string

@@ -5,6 +5,17 @@ import (
 	"agent-server/protocol"
 )
 
+// How a cancel goes, by how far the turn has come:
+//
+//	prompt not written   the turn ends at once           unconfirmed
+//	not registered       latched until it registers      unconfirmed, at once
+//	registered           the harness is interrupted      when it has landed: cancelled
+//	                                                     after 5 s, or the turn's own end: unconfirmed
+//	interrupt ignored    stopped after 10 s
+//
+// An answer of cancelled is a fact: the turn has ended so. Whatever else is
+// answered, the turn's end is the truth.
+
 // cancelling is how far the cancel of a turn has come.
 type cancelling struct {
 	// accepted is true from the first cancel on: nothing opens any more.

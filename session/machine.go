@@ -8,7 +8,8 @@ import (
 
 // Machine is one session. Make it with New.
 type Machine struct {
-	o    Options
+	o Options
+	// info is the harness's, asked for once.
 	info harness.Info
 	ids  ids
 
@@ -17,9 +18,12 @@ type Machine struct {
 	out Output
 
 	// next is the seq of the next event.
-	next     int64
+	next int64
+	// admitted are the turns of all lives of the session, with their content's
+	// hash.
 	admitted map[string][hashSize]byte
-	timers   []armed
+	// timers are those that are set, the translator's too; a few at most.
+	timers []armed
 
 	// turn is the open one; nil between turns.
 	turn *turn
@@ -29,6 +33,7 @@ type Machine struct {
 	// gen is the last generation given.
 	gen    int
 	native native
+	// tools are the open turn's, and those that earlier turns left open, by call.
 	tools  map[string]*tool
 	broker broker.Broker
 

@@ -5,13 +5,23 @@ import (
 	"agent-server/protocol"
 )
 
+// How messages and parts get their addresses:
+//   - outputIndex counts every message of the turn, sub-agents' too; the echo is 0.
+//   - partIndex counts first appearances within a message.
+//   - A part keeps the address of its first sight. Later snapshots and deltas go
+//     there, even if that message has ended, and open and close nothing.
+//   - A new part of another speaker than the open message's ends that message and
+//     opens one of its own; a message is never opened again.
+
 // message is one message of a turn. It outlives its own end, and its turn's: what
 // stands in it keeps its place.
 type message struct {
-	turn   *turn
-	id     string
+	turn *turn
+	id   string
+	// output is its outputIndex.
 	output int
-	role   protocol.Role
+	// role says who speaks; a role of its own makes a message of its own.
+	role protocol.Role
 	// parent is the tool call whose sub-agent speaks; "" at top level.
 	parent string
 	// parts counts the parts that stand in it.

@@ -5,7 +5,9 @@ import (
 	"agent-server/protocol"
 )
 
-// native is what is known of the harness's own conversation.
+// native is what is known of the harness's own conversation. The next process
+// goes on with it, whatever became of the one before: evicted, crashed, or
+// restarted for another config.
 type native struct {
 	// id is what the next process goes on with; "" where there is none yet.
 	id string

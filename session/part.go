@@ -9,7 +9,10 @@ import (
 	"agent-server/protocol"
 )
 
-// part is a part of the open turn, other than a tool.
+// part is a part of the open turn, other than a tool. Text and reasoning come in
+// two ways: streamed (an empty snapshot, deltas, one full snapshot), or shown
+// whole, by snapshots alone. Which way is settled at first sight, so that deltas
+// always build exactly what the snapshots say.
 type part struct {
 	at   place
 	head protocol.PartHead
@@ -148,9 +151,6 @@ func (p *part) time(now int64) *protocol.OpenSpan {
 // closePart ends a streaming part with the text that it has, by one full
 // snapshot.
 func (m *Machine) closePart(p *part) {
-	if !p.streaming {
-		return
-	}
 	p.streaming = false
 	t := m.turn
 	t.streaming = slices.DeleteFunc(t.streaming, func(o *part) bool { return o == p })

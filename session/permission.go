@@ -8,6 +8,12 @@ import (
 	"agent-server/protocol"
 )
 
+// A request passes once through here on its way up and once on its way down. Up:
+// the tool's part, then the request; or an answer at once, by a standing rule, or
+// because nobody is to be asked. Down: the first answer, the harness's own
+// withdrawal, or the turn's end. Whatever comes first takes the request out of
+// the broker, so nothing can come second.
+
 // asked takes a request for consent: a standing rule answers it unseen, else it
 // is registered and shown.
 func (m *Machine) asked(u harness.Asked) {

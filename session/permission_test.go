@@ -224,6 +224,20 @@ func TestStandingRuleIsSilent(t *testing.T) {
 	r.done()
 }
 
+// A request that a rule is answering is not shown, however often it is asked.
+func TestAskedAgainBeforeTheRuleAnswers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.running("t1")
+	r.says(bash)
+	r.choose(0, "allow_always")
+	again, nameless := bash, bash
+	again.Request, nameless.Request, nameless.Name, nameless.Call = "r2", "r2", "", ""
+	r.forget()
+	r.says(again, nameless)
+	r.look("asked twice", "stdin 1: resolve r2")
+}
+
 // A request that a rule has just answered and that is withdrawn in the same line
 // is not answered any more.
 func TestWithdrawnBeforeTheRuleAnswers(t *testing.T) {

@@ -13,9 +13,19 @@ import (
 // that asks for more would ask for ever.
 const maxRestarts = 3
 
-// process is one generation: a process and its translator.
+// process is one generation: a process and its translator. It is live from the
+// step that asks for it until it exits, cannot be started, or is stopped:
+//
+//	spawn ─→ live ─→ gone          it exited, and its translator had its last word
+//	           ├───→ let go        we stopped it: an older generation from then on
+//	           └───→ stopping ─→ … its translator stopped it in a turn: its exit counts
+//
+// A session has one at most. What is let go is not waited for here: who performs
+// the next spawn does that, so that two processes never share a native session.
 type process struct {
-	gen    int
+	// gen is its generation, from 1.
+	gen int
+	// launch is what it was started for.
 	launch harness.Launch
 	tr     harness.Translator
 	// cfg is the config in force.
@@ -35,7 +45,9 @@ type process struct {
 	feed []harness.Input
 }
 
-// provide gives the open turn a process that is configured for it, and begins.
+// provide gives the open turn a process that is configured for it, and begins:
+// the live one as it is, the live one reconfigured, or a new one that goes on
+// with the conversation.
 func (m *Machine) provide() {
 	t := m.turn
 	launch, moved := m.want(t.cfg)

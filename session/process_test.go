@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -576,4 +577,48 @@ func TestShutdown(t *testing.T) {
 		r.step(session.Shutdown{})
 		r.look("cancel", "stdin 1: interrupt")
 	})
+}
+
+func TestExitTexts(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 400)
+	for stderr, want := range map[string]string{
+		"":                 "",
+		"one":              ": one",
+		"one\n two \n\n":   ": two",
+		"bad \xff bytes":   ": bad  bytes",
+		"first\n" + long:   ": " + strings.Repeat("é", 250),
+		"x\n" + long + "é": ": " + strings.Repeat("é", 250),
+	} {
+		r := newRig(t)
+		r.running("t1")
+		r.exit(2, stderr)
+		got := r.last.Events[len(r.last.Events)-1].Event.(*protocol.TurnEnded).Error.Message
+		if got != "the harness exited with status 2"+want {
+			t.Errorf("stderr %.20q gives %q", stderr, got)
+		}
+	}
+}
+
+func TestWhatIsKnownFromOutside(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	if r.m.Harness() != protocol.HarnessClaudeCode || r.m.NativeID() != "" || r.m.Phase() != session.PhaseIdle || !r.m.Idle() || r.m.Processes() != 0 {
+		t.Error("a new session knows too much")
+	}
+	r.running("t1")
+	r.says(harness.Created{NativeID: "n1"})
+	if r.m.NativeID() != "n1" || r.m.Phase() != session.PhaseRunning || r.m.Idle() || r.m.Processes() != 1 || r.m.Generation() != 1 {
+		t.Error("a running session knows too little")
+	}
+	r.cancel()
+	r.after(10_000, "cancel-stop")
+	r.start("t2")
+	if r.m.Processes() != 2 || r.m.Generation() != 2 || r.m.BackgroundTasks() != 0 {
+		t.Errorf("%d processes, generation %d", r.m.Processes(), r.m.Generation())
+	}
+	r.step(session.Exited{Gen: 1})
+	if r.m.Processes() != 1 {
+		t.Errorf("%d processes after the exit of one", r.m.Processes())
+	}
 }

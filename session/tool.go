@@ -14,7 +14,9 @@ import (
 // they never ended; the oldest are forgotten first.
 const maxOpenTools = 256
 
-// tool is one tool call. It outlives its turn for as long as it is open.
+// tool is one tool call: an upsert by the harness's own id of it, in one part. It
+// outlives its turn for as long as it is open, so that its end still finds its
+// place; the readers' fold has closed it meanwhile, and takes the end instead.
 type tool struct {
 	at   place
 	head protocol.PartHead

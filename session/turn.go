@@ -57,7 +57,7 @@ func (m *Machine) run(in StartTurn) {
 	m.provide()
 }
 
-// ending is how a turn ends.
+// ending is how a turn ends. Who makes one keeps what honest guarantees.
 type ending struct {
 	reason protocol.StopReason
 	// raw is the harness's own word; "" when it has none.
@@ -73,8 +73,13 @@ func failure(category protocol.ErrorCategory, message string) ending {
 	return ending{reason: protocol.StopError, err: &protocol.TurnError{Category: category, Message: message}}
 }
 
-// endTurn ends the open turn, and with it all that is open in it. Tools are left
-// to the fold, which closes them in every reader alike.
+// endTurn ends the open turn, and with it all that is open in it, in the order
+// that readers rely on: the error of a failing turn; closing snapshots; requests
+// taken back; here stand the answers of cancels; the message's end; the turn's.
+// Tools are left to the fold, which closes them in every reader alike.
+//
+// From the step in which this is said the session takes the next turn. If the
+// process needs longer to go, that turn's process waits for it, not its client.
 func (m *Machine) endTurn(e ending) {
 	t := m.turn
 	if e.err != nil {

@@ -52,7 +52,9 @@ func judgeAll(ctx context.Context, root string, mutants []mutant, parallel int) 
 	return verdicts
 }
 
-// judge runs the named test under one mutant.
+// judge runs the named test under one mutant. The build cache makes the
+// unchanged packages free; what is built anew is the mutated package, and what
+// imports it.
 func judge(ctx context.Context, root string, m mutant) verdict {
 	dir, err := os.MkdirTemp("", "mutant-")
 	if err != nil {
@@ -70,7 +72,9 @@ func judge(ctx context.Context, root string, m mutant) verdict {
 }
 
 // faultOf reads what the go command said; "" where the test ran and failed. A
-// test that hangs or panics has noticed too.
+// test that hangs or panics has noticed too. One that does not run, or is not
+// there, would pass every mutant: that is a fault, as is a patch of which nothing
+// can be built.
 func faultOf(m mutant, out string, err error) string {
 	var exit *exec.ExitError
 	switch {
@@ -109,6 +113,7 @@ func apply(ctx context.Context, root, dir string, m mutant) (overlay string, err
 	return writeOverlay(dir, replace)
 }
 
+// copyFile copies a file into a tree that need not be there yet.
 func copyFile(from, to string) error {
 	text, err := os.ReadFile(from)
 	if err != nil {

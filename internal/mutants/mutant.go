@@ -45,7 +45,9 @@ func load(dir string) ([]mutant, error) {
 	return all, nil
 }
 
-// parse reads one patch.
+// parse reads one patch: its head's comments, and which files it touches. The
+// lines of a diff begin with a sign or a blank, so they are never taken for a
+// head.
 func parse(name string, text []byte) (mutant, error) {
 	m := mutant{name: name, patch: text}
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
