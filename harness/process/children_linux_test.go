@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,6 +42,7 @@ var children = map[string]func(args []string){
 	"fork":       func(args []string) { lodge(args[0], nil, nil, args[1:]...) },
 	"lodger":     lodger,
 	"polite":     polite,
+	"hydra":      hydra,
 	"speaker":    speaker,
 	"parent":     parent,
 	"subreaper":  subreaper,
@@ -133,7 +133,7 @@ func lodge(name string, env []string, attr *syscall.SysProcAttr, args ...string)
 	}
 	cmd.SysProcAttr = attr
 	if attr == nil || !attr.Setsid { // whoever stays in the session keeps the pipes too
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	}
 	if err := cmd.Start(); err != nil {
 		panic(err)
@@ -156,6 +156,10 @@ func landlord(args []string) {
 		lodge("lodger", []string{""}, away, file)
 	case "polite": // its own session, does what SIGTERM asks
 		lodge("polite", nil, away, file)
+	case "hydras": // nobody stays for long, somebody is always there
+		for range 4 {
+			lodge("hydra", nil, away, file, strconv.FormatInt(time.Now().Add(2*time.Minute).Unix(), 10))
+		}
 	case "speaker": // keeps stdout and says something after its parent's end
 		lodge("speaker", nil, nil, file, strconv.Itoa(os.Getpid()))
 	}
@@ -188,7 +192,16 @@ func polite(args []string) {
 	announce(args[0] + ".asked")
 }
 
-// speaker waits until its parent is dead, says something and ends.
+// hydra says that it is there, starts another of its kind in a session of its own, and ends.
+func hydra(args []string) {
+	ignoreSignals()
+	announce(args[0])
+	if time.Now().Unix() < int64(number(args[1])) {
+		lodge("hydra", nil, &syscall.SysProcAttr{Setsid: true}, args...)
+	}
+}
+
+// speaker waits until its parent is dead and a little longer, says something and ends.
 func speaker(args []string) {
 	announce(args[0])
 	for {
@@ -197,6 +210,7 @@ func speaker(args []string) {
 		}
 		time.Sleep(time.Millisecond)
 	}
+	time.Sleep(200 * time.Millisecond)
 	fmt.Println("last words")
 }
 
@@ -250,7 +264,7 @@ func subreaper(args []string) {
 		other.Env = []string{childEnv + "=exit"}
 		other.Start()
 		for b := []byte(nil); !bytes.HasSuffix(b, []byte("\n")); b, _ = os.ReadFile(file) {
-			runtime.Gosched()
+			time.Sleep(time.Millisecond)
 		}
 		b, _ := os.ReadFile(file)
 		lodger := number(strings.TrimSpace(string(b)))
@@ -258,17 +272,17 @@ func subreaper(args []string) {
 			if p, _ := readProc(lodger); p.ppid == os.Getpid() {
 				break
 			}
-			runtime.Gosched()
+			time.Sleep(time.Millisecond)
 		}
 		if i == 1 { // it dies while its family lives: that must leave no zombie either
-			for known := false; !known; runtime.Gosched() { // the other's end had us look around
+			for known := false; !known; time.Sleep(time.Millisecond) { // the other's end had us look around
 				p.family.mu.Lock()
 				_, known = p.family.known[lodger]
 				p.family.mu.Unlock()
 			}
 			unix.Kill(lodger, unix.SIGKILL)
 			for there := true; there; _, there = readProc(lodger) {
-				runtime.Gosched()
+				time.Sleep(time.Millisecond)
 			}
 		}
 		p.Stop()

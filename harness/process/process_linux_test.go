@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,9 +25,10 @@ const patience = 60 * time.Second
 // quick is a ladder whose polite rungs are short, for children that are known to ignore them.
 var quick = Ladder{AfterClose: 10 * time.Millisecond, AfterTerm: 10 * time.Millisecond, AfterExit: 10 * time.Millisecond}
 
-// recorder is a Sink that keeps what it hears; line, if set, is called first.
+// recorder is a Sink that keeps what it hears.
 type recorder struct {
-	line func(string)
+	line  func() // called first, if set
+	short bool   // of lines only the first letter and the length are kept
 
 	mu       sync.Mutex
 	heard    heard
@@ -39,12 +41,19 @@ func newRecorder() *recorder {
 	return &recorder{changed: make(chan struct{}, 1)}
 }
 
-func (r *recorder) Line(b []byte)   { r.hear("L:" + string(b)) }
+func (r *recorder) Line(b []byte) {
+	if r.short {
+		r.hear(fmt.Sprintf("L:%c… %d", b[0], len(b)))
+		return
+	}
+	r.hear("L:" + string(b))
+}
+
 func (r *recorder) Dropped(n int64) { r.hear(fmt.Sprintf("D:%d", n)) }
 
 func (r *recorder) hear(what string) {
 	if r.line != nil {
-		r.line(what)
+		r.line()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,7 +113,11 @@ func start(t testing.TB, rec *recorder, child string, change func(*Spec), args .
 		default:
 			t.Error("the test ended before its process")
 			p.Kill()
-			p.Wait()
+			select {
+			case <-p.Done():
+			case <-time.After(patience):
+				t.Fatal("and cannot be ended")
+			}
 		}
 		if len(rec.statuses) != 1 || rec.late != 0 {
 			t.Errorf("%d exits reported, %d lines after that", len(rec.statuses), rec.late)
@@ -386,6 +399,7 @@ func TestDescriptors(t *testing.T) {
 		}
 		return len(files)
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it would close what we forget
 	var before int
 	for i := range 5 {
 		rec := newRecorder()
