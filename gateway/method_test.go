@@ -55,17 +55,17 @@ func TestInitializeRefusals(t *testing.T) {
 	t.Parallel()
 	p := connect(t, open(t), gateway.ConnectOptions{})
 	for params, want := range map[string]string{
-		`{"protocolVersion":1}`:   `-32004 {"supported":[2]}`,
-		`{"protocolVersion":3}`:   `-32004 {"supported":[2]}`,
-		`{"protocolVersion":0}`:   `-32602 protocolVersion`,
-		`{"protocolVersion":-1}`:  `-32602 protocolVersion`,
-		`{"protocolVersion":2.5}`: `-32602 protocolVersion`,
-		`{"protocolVersion":"2"}`: `-32602 protocolVersion`,
-		`{}`:                      `-32602 protocolVersion`,
-		`null`:                    `-32602 protocolVersion`,
-		`[]`:                      `-32602 `,
-		`{"protocolVersion":2,"client":{}}`:                               `-32602 client.name`,
-		`{"protocolVersion":2,"client":null}`:                             `-32602 client`,
+		`{"protocolVersion":1}`:               `-32004 {"supported":[2]}`,
+		`{"protocolVersion":3}`:               `-32004 {"supported":[2]}`,
+		`{"protocolVersion":0}`:               `-32602 protocolVersion`,
+		`{"protocolVersion":-1}`:              `-32602 protocolVersion`,
+		`{"protocolVersion":2.5}`:             `-32602 protocolVersion`,
+		`{"protocolVersion":"2"}`:             `-32602 protocolVersion`,
+		`{}`:                                  `-32602 protocolVersion`,
+		`null`:                                `-32602 protocolVersion`,
+		`[]`:                                  `-32602 `,
+		`{"protocolVersion":2,"client":{}}`:   `-32602 client.name`,
+		`{"protocolVersion":2,"client":null}`: `-32602 client`,
 		`{"protocolVersion":2,"capabilities":{"openHarnesses":"yes"}}`:    `-32602 capabilities.openHarnesses`,
 		`{"protocolVersion":"2","client":{"name":1},"capabilities":true}`: `-32602 protocolVersion client.name capabilities`,
 	} {

@@ -30,6 +30,8 @@ type puppet struct {
 	faults  []protocol.Fault
 	bad     error
 	restart bool
+	// panics: so does Check.
+	panics bool
 }
 
 // act is a line of the puppet, both ways.
@@ -48,6 +50,9 @@ func (p *puppet) Info() harness.Info {
 }
 
 func (p *puppet) Check(protocol.RunConfig) ([]protocol.Fault, []harness.Diagnostic) {
+	if p.panics {
+		panic("the puppet's Check panics")
+	}
 	return p.faults, []harness.Diagnostic{{Message: "a remark of the puppet"}}
 }
 
@@ -65,7 +70,6 @@ type hand struct {
 	native  string
 	resumed bool
 	parts   int
-	text    string
 }
 
 func (s *hand) Step(in harness.Input) harness.Output {
@@ -105,13 +109,11 @@ func (s *hand) Line(native []byte) harness.Output {
 		return harness.Output{Updates: s.say(a.Text)}
 	case "open":
 		s.parts++
-		s.text = ""
 		return harness.Output{Updates: []harness.Update{harness.PartOpened{Part: strconv.Itoa(s.parts), Kind: protocol.PartText}}}
 	case "delta":
-		s.text += a.Text
 		return harness.Output{Updates: []harness.Update{harness.TextAppended{Part: strconv.Itoa(s.parts), Text: a.Text}}}
 	case "close":
-		return harness.Output{Updates: []harness.Update{s.full(s.text)}}
+		return harness.Output{Updates: []harness.Update{s.full("")}} // as it was streamed
 	case "ask":
 		return harness.Output{Updates: []harness.Update{harness.Asked{Request: a.Text, Call: "call-" + a.Text, Name: "Bash", RawInput: protocol.Object(`{"command":"ls"}`)}}}
 	case "timer":
