@@ -82,6 +82,13 @@ func toolCallOf(u harness.Asked, r broker.Request) *protocol.PermissionToolCall 
 	return c
 }
 
+// Who took a single request back. Without such a word a cancelled request tells
+// every reader that a cancel of the turn was accepted: no later one may open.
+const (
+	byClient  = "client"
+	byHarness = "harness"
+)
+
 // resolvePermission takes an answer. The first one wins; any other finds nothing
 // to answer.
 func (m *Machine) resolvePermission(in ResolvePermission) {
@@ -94,7 +101,11 @@ func (m *Machine) resolvePermission(in ResolvePermission) {
 	if res.By == broker.ByUpdatedInput {
 		why = "The input was edited, and this tool cannot be given an edited input."
 	}
-	m.sayResolved(res.Request, res.Shown, res.By)
+	by := string(res.By)
+	if by == "" && res.Shown.Outcome == protocol.OutcomeCancelled {
+		by = byClient
+	}
+	m.sayResolved(res.Request, res.Shown, by)
 	m.answerAsked(res.Request.Key, res.Verdict, why)
 	m.pump()
 }
@@ -137,7 +148,7 @@ func (m *Machine) withdrawn(u harness.Withdrawn) {
 	m.proc.feed = slices.DeleteFunc(m.proc.feed, resolves(u.Request))
 	m.answered(u.Request)
 	if r, ok := m.broker.Withdraw(u.Request); ok {
-		m.sayResolved(r, protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}, "")
+		m.sayResolved(r, protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}, byHarness)
 	}
 }
 

@@ -240,9 +240,6 @@ func (w *world) takeEvent(e session.Stamped) {
 		w.open = ev.TurnID
 	case *protocol.TurnEnded:
 		w.open = ""
-		if ev.StopReason == protocol.StopCancelled {
-			w.verify.Cancelled(ev.TurnID) // by the harness itself, maybe
-		}
 	case *protocol.PermissionRequested:
 		w.asking, w.known = append(w.asking, ev.RequestID), append(w.known, ev.RequestID)
 	case *protocol.PermissionResolved:
