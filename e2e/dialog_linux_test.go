@@ -23,15 +23,22 @@ func requireCLI(t *testing.T, binary string) string {
 	if isolation != nil {
 		missing(t, "no network namespace with loopback alone: %v", isolation)
 	}
-	wd, err := os.Getwd()
+	path, err := cliPath(binary)
 	if err != nil {
-		t.Fatal(err)
-	}
-	path := wd + "/node_modules/" + binary
-	if _, err := os.Stat(path); err != nil {
 		missing(t, "not installed (run e2e/install.sh): %v", err)
 	}
 	return path
+}
+
+// cliPath is where a CLI is installed; an error where it is not.
+func cliPath(binary string) (string, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	path := wd + "/node_modules/" + binary
+	_, err = os.Stat(path)
+	return path, err
 }
 
 // command is what a dialog starts.

@@ -2,11 +2,13 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // inmate is a process that runs in a place.
@@ -51,5 +53,16 @@ func (p place) nothingLeft(t *testing.T) {
 	t.Helper()
 	for _, left := range p.inmates(t) {
 		t.Errorf("process %d is left: %s", left.pid, left.cmdline)
+	}
+}
+
+// pause waits a little before /proc is looked at again, which nothing announces;
+// false once the context has ended.
+func pause(ctx context.Context) bool {
+	select {
+	case <-time.After(20 * time.Millisecond):
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
