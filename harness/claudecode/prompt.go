@@ -98,7 +98,7 @@ func fileBlock(item protocol.InputItem) (promptBlock, error) {
 	case kind == "application/pdf":
 		return promptBlock{Type: "document", Source: sourceOf(item), Title: title}, nil
 	case !isTextual(kind):
-		return promptBlock{}, fmt.Errorf("Claude Code takes no file of type %q", item.MimeType)
+		return promptBlock{}, fmt.Errorf("no file of type %q can be given to Claude Code", item.MimeType)
 	case item.Data == nil:
 		return promptBlock{Type: "text", Text: cmp.Or(title, "A file") + " is at " + *item.URL}, nil
 	}

@@ -107,6 +107,7 @@ func TestFailureCategories(t *testing.T) {
 		{failure{word: "overloaded", status: 529}, protocol.CategoryUpstream},
 		{failure{word: "unknown", kind: "overloaded_error"}, protocol.CategoryUpstream}, // an error event in a stream
 		{failure{word: "server_error", detail: "connection_failed"}, protocol.CategoryNetwork},
+		{failure{word: "overloaded", detail: "connection_failed"}, protocol.CategoryNetwork},
 		{failure{word: "unknown"}, protocol.CategoryNetwork}, // a stream that was cut
 		{failure{status: 403}, protocol.CategoryAuth},
 		{failure{status: 418}, protocol.CategoryInvalidRequest},

@@ -6,6 +6,8 @@ import (
 
 	"agent-server/harness"
 	"agent-server/protocol"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Lines of a stream, as short as they can be.
@@ -130,6 +132,19 @@ func TestSurrogatesAcrossDeltas(t *testing.T) {
 	}
 }
 
+// No line completes the block: what is held is shown before it is closed.
+func TestSurrogateAtTheEndOfAStream(t *testing.T) {
+	t.Parallel()
+	for name, line := range map[string]string{"stopped": stop, "cut": messageStart("n")} {
+		tr := running(t)
+		feed(tr, messageStart("m"), blockStart("0", textBegins), delta("0", textOf(`"\ud83d"`)))
+		out := feed(tr, line)
+		if diff := cmp.Diff(harness.Update(harness.TextAppended{Part: "m:0", Text: "\uFFFD"}), out.Updates[0]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // The CLI takes back what a broken stream had shown, and the retry says it again.
 func TestAbandonedBlocks(t *testing.T) {
 	t.Parallel()
@@ -154,6 +169,9 @@ func TestAbandonedBlocks(t *testing.T) {
 			[]harness.Update{done("m:0", "a"), harness.MessageClosed{}}},
 		{"another message's", []string{strings.Replace(stopAt("0"), `"m"`, `"x"`, 1)}, []harness.Update{harness.MessageClosed{}}},
 		{"no mark, but another message", []string{messageStart("n")}, []harness.Update{both, opened("n")}},
+		{"no mark, and the text was complete", []string{assistant("m", `{"type":"text","text":"a"}`), messageStart("n")},
+			[]harness.Update{done("m:0", "a"), harness.Abandoned{Parts: []string{"bash"}}, opened("n")}},
+		{"complete, but the CLI names it", []string{assistant("m", `{"type":"text","text":"a"}`), stopAt("0")}, []harness.Update{done("m:0", "a"), both}},
 		{"no stream any more", []string{stopAt("0"), `{"type":"assistant","message":{"id":"n","model":"opus","content":[{"type":"text","text":"a b"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":2}}}`},
 			[]harness.Update{both, opened("n"), done("n:whole:0", "a b"), harness.Usage{Used: 3}}},
 		{"no mark and no stream", []string{assistant("n", `{"type":"text","text":"a b"}`)},
@@ -238,8 +256,7 @@ func TestSubagentInMidMessage(t *testing.T) {
 		assistant("m", `{"type":"tool_use","id":"task","name":"Agent","input":{"description":"Count","subagent_type":"general"}}`))
 	out := feed(tr,
 		`{"type":"user","uuid":"u","parent_tool_use_id":"task","agent_id":"agent","message":{"content":[{"type":"text","text":"count"}]}}`,
-		stop,
-		sub("task", "s1", `{"type":"text","text":"one"}`), sub("task", "s1", `{"type":"text","text":"two"}`),
+		sub("task", "s1", `{"type":"text","text":"one"}`), stop, sub("task", "s1", `{"type":"text","text":"two"}`),
 		sub("task", "s2", `{"type":"text","text":"three"}`),
 		messageStart("n"))
 	said := func(key, text string) harness.Update {

@@ -120,6 +120,7 @@ func (t *translator) finish(end harness.Finished) {
 	if t.turn.settled != "" {
 		t.stopTimer(settleTimer)
 	}
+	t.forgetUnfinished()
 	t.turn, t.stream, t.open = nil, nil, openMessage{}
 	clear(t.blocks) // not the requests: the machine still answers what is open
 }
@@ -136,6 +137,19 @@ var startRefusals = []struct {
 	{inUse, protocol.CategoryInvalidRequest},
 	{"Not logged in", protocol.CategoryAuth},
 	{"Invalid API key", protocol.CategoryAuth},
+}
+
+// forgetUnfinished lets go of calls whose input was cut short: they never ran, so
+// no result will come. Those that did run may still get theirs.
+func (t *translator) forgetUnfinished() {
+	if t.stream == nil {
+		return
+	}
+	for _, b := range t.stream.blocks {
+		if b.kind == toolBlock && !b.whole {
+			delete(t.calls, b.key)
+		}
+	}
 }
 
 // inUse is what the CLI says of an id that another session has. It locks nothing:

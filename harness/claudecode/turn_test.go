@@ -301,3 +301,14 @@ func TestResultOfAnotherPrompt(t *testing.T) {
 		wantUpdates(t, feed(running(t), line), harness.Finished{Reason: protocol.StopEndTurn, Raw: "success"})
 	}
 }
+
+// A session may last for days: what a turn was counted by goes with it.
+func TestTurnLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	tr := called(t, "Bash", `{}`)
+	feed(tr, assistant("m", `{"type":"text","text":"a"}`), result(`"content":"x"`, ``),
+		messageStart("n"), blockStart("0", bashBegins), `{"type":"result","subtype":"success","user_message_uuids":["id-1"]}`)
+	if len(tr.blocks)+len(tr.calls)+len(tr.asks)+len(tr.awaited) > 0 || tr.turn != nil || tr.stream != nil {
+		t.Errorf("left: %v %v %v %v", tr.blocks, tr.calls, tr.asks, tr.awaited)
+	}
+}
