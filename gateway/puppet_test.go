@@ -18,7 +18,8 @@ import (
 //
 //	say TEXT      a text part        flood N SIZE  N deltas of SIZE bytes
 //	env, argv     what it was given  pid           its process id
-//	ask           asks, says the decision          wait  until it is cancelled
+//	ask           asks, says the decision          wait [FILE]  until it is
+//	                                               cancelled, and there is a FILE
 //	exit N        dies               deaf          never ends, hears nothing
 //	panic         its translator panics            timer MS  says "rang" MS later
 //	unregistered FILE  first of all: an interrupt lands once there is a FILE
@@ -180,6 +181,13 @@ func perform(prompt string, tell func(act), hear func() act) {
 	tell(act{Op: "done", Text: "end_turn"})
 }
 
+// appears waits for a file.
+func appears(path string) {
+	for _, err := os.Stat(path); err != nil; _, err = os.Stat(path) {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // performStep plays one step; it gives a reason where the turn ends by it.
 func performStep(words []string, tell func(act), hear func() act) (end string) {
 	n := 0
@@ -214,13 +222,14 @@ func performStep(words []string, tell func(act), hear func() act) (end string) {
 			}
 		}
 	case "unregistered":
-		for _, err := os.Stat(words[1]); err != nil; _, err = os.Stat(words[1]) {
-			time.Sleep(time.Millisecond)
-		}
+		appears(words[1])
 		tell(act{Op: "registered"})
 		fallthrough
 	case "wait":
 		for hear().Op != "cancel" {
+		}
+		if words[0] == "wait" && len(words) > 1 {
+			appears(words[1])
 		}
 		return "cancelled"
 	case "deaf":

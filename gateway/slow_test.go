@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -78,6 +80,9 @@ func TestSlowConsumerLeaves(t *testing.T) {
 // TestShutdownPastASlowConsumer: who reads nothing does not hold up the end.
 func TestShutdownPastASlowConsumer(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits out the ten seconds that an interrupt is given")
+	}
 	g, logs := watched(t, func(o *gateway.Options) { o.MaxLagBytes = 64 << 10 })
 	sub := g.Connect(gateway.ConnectOptions{Pause: true})
 	defer sub.Close()
@@ -144,7 +149,7 @@ func TestManySubscribers(t *testing.T) {
 func TestFloodIsFair(t *testing.T) {
 	t.Parallel()
 	p := connect(t, open(t), gateway.ConnectOptions{})
-	p.begin(turn("loud", "t", "flood 40000 256;wait", puppetID))
+	p.begin(turn("loud", "t", "flood 10000 256;wait", puppetID))
 	event[*protocol.MessagePartDelta](p, "loud", nil)
 	p.run(turn("quiet", "t", "say hi", puppetID))
 	p.call("turn/cancel", map[string]any{"sessionId": "loud"})
@@ -160,7 +165,8 @@ func TestAnswersToNobody(t *testing.T) {
 	here, there := io.Pipe()
 	sub := g.Connect(gateway.ConnectOptions{})
 	gone := transport.Open(transport.NDJSON(here, io.Discard, 0, 0, here.Close), sub, sub, transport.Options{})
-	p.begin(turn("s", "t", "say here;deaf", puppetID))
+	file := filepath.Join(t.TempDir(), "file")
+	p.begin(turn("s", "t", "say here;wait "+file, puppetID))
 	event(p, "s", func(e *protocol.MessagePart) bool { return e.OutputIndex > 0 })
 	_, _ = io.WriteString(there, `{"jsonrpc":"2.0","id":1,"method":"turn/cancel","params":{"sessionId":"s"}}`+"\n")
 	_, _ = io.WriteString(there, `{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":2}}`+"\n")
@@ -171,7 +177,11 @@ func TestAnswersToNobody(t *testing.T) {
 	if got := fault(p.call("turn/start", turn("s", "u", "", puppetID))); got != `-32002 {"turnId":"t"}` {
 		t.Errorf("the session afterwards: %s", got)
 	}
-	if got := fault(p.call("turn/cancel", map[string]any{"sessionId": "s"})); got != `result {"outcome":"unconfirmed","turnId":"t"}` {
+	cancel := p.ask("turn/cancel", map[string]any{"sessionId": "s"})
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := fault(p.answer(cancel)); got != `result {"outcome":"cancelled","turnId":"t"}` {
 		t.Errorf("the other connection's cancel: %s", got)
 	}
 	p.turnEnded("s", "t")

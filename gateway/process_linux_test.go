@@ -207,3 +207,33 @@ func TestClosedBeforeUse(t *testing.T) {
 		t.Errorf("Close: %v", err)
 	}
 }
+
+// TestShutdownOfADeafChild: a harness that hears nothing is stopped, and its turn
+// has ended; no process is left.
+func TestShutdownOfADeafChild(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits out the ten seconds that an interrupt is given")
+	}
+	g := open(t)
+	p := connect(t, g, gateway.ConnectOptions{})
+	p.begin(turn("s", "t", "pid;deaf", puppetID))
+	event(p, "s", func(e *protocol.MessagePart) bool {
+		text, ok := e.Part.(*protocol.TextPart)
+		return ok && text.Text == "deaf"
+	})
+	pid, _ := strconv.Atoi(strings.TrimSuffix(p.text("s", "t"), "deaf"))
+	cancel := p.ask("turn/cancel", map[string]any{"sessionId": "s"})
+	if err := g.Shutdown(context.Background(), 0); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+	if got := fault(p.answer(cancel)); got != `result {"outcome":"unconfirmed","turnId":"t"}` {
+		t.Errorf("the cancel of a deaf turn: %s", got)
+	}
+	if end := p.turnEnded("s", "t"); end.StopReason != protocol.StopCancelled {
+		t.Errorf("ended %s", end.StopReason)
+	}
+	if syscall.Kill(pid, 0) == nil {
+		t.Errorf("process %d is left", pid)
+	}
+}
