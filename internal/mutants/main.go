@@ -7,6 +7,7 @@
 //	# package: ./session
 //	# test: TestLaw20_oneAnswer
 //	# breaks: what the patch does, for people
+//	# sources: read (only where the test reads its package's own sources)
 //
 // followed by a unified diff against the module's root. Each patch is applied to
 // copies of the files that it touches, which an overlay puts in their place: the

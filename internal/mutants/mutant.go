@@ -18,6 +18,9 @@ type mutant struct {
 	pkg string
 	// test is the name of the one test that must fail.
 	test string
+	// sources: the test reads its package's sources, and must find the patched
+	// ones.
+	sources bool
 	// files are those that the patch touches, relative to the module's root.
 	files []string
 	// patch is the whole file.
@@ -58,6 +61,7 @@ func parse(name string, text []byte) (mutant, error) {
 		if v, ok := strings.CutPrefix(line, "# test:"); ok {
 			m.test = strings.TrimSpace(v)
 		}
+		m.sources = m.sources || strings.HasPrefix(line, "# sources: read")
 		if v, ok := strings.CutPrefix(line, "--- a/"); ok {
 			m.files = append(m.files, strings.TrimSpace(v))
 		}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -81,6 +82,8 @@ func TestJudge(t *testing.T) {
 	write("go.mod", "module m\n\ngo 1.26\n")
 	write("x/x.go", code)
 	write("x/x_test.go", "package x\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif two() != 2 {\n\t\tt.Fatal(two())\n\t}\n}\n")
+	write("x/source_test.go", "package x\n\nimport (\n\t\"bytes\"\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestSource(t *testing.T) {\n"+
+		"\tif text, err := os.ReadFile(\"x.go\"); err != nil || bytes.Contains(text, []byte(\"return 4\")) {\n\t\tt.Fatal(err)\n\t}\n}\n")
 	head := "# package: ./x\n# test: TestTwo\n--- a/x/x.go\n+++ b/x/x.go\n@@ -1,5 +1,5 @@\n package x\n \n"
 	patches := map[string]string{
 		"noticed": head + "-func two() int { return 2 }\n+func two() int { return 4 }\n \n func three() int { return 3 }\n",
@@ -88,7 +91,9 @@ func TestJudge(t *testing.T) {
 		"stale":   head + "-func two() int { return 9 }\n+func two() int { return 4 }\n \n func three() int { return 3 }\n",
 		"broken":  head + "-func two() int { return 2 }\n+func two() int { return 4.5 }\n \n func three() int { return 3 }\n",
 	}
-	want := map[string]string{"noticed": "", "lives": "passes without the law", "stale": "does not apply", "broken": "does not compile"}
+	patches["read"] = "# package: ./x\n# test: TestSource\n# sources: read\n--- a/x/x.go\n+++ b/x/x.go\n@@ -4,2 +4,2 @@\n \n-func three() int { return 3 }\n+func three() int { return 4 }\n"
+	patches["unread"] = strings.Replace(patches["read"], "# sources: read\n", "", 1)
+	want := map[string]string{"read": "", "unread": "passes without the law", "noticed": "", "lives": "passes without the law", "stale": "does not apply", "broken": "does not compile"}
 	for name, patch := range patches {
 		m, err := parse(name, []byte(patch))
 		if err != nil {
@@ -104,53 +109,121 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Every mutant of this directory is of a law that is written down.
-func TestMutantsAreOfLaws(t *testing.T) {
+// The flags of rapid go to packages that know them, and to no other.
+func TestArguments(t *testing.T) {
 	t.Parallel()
-	all, err := load(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	laws, err := os.ReadFile("../../docs/laws.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) == 0 {
-		t.Fatal("there is no mutant")
-	}
-	for _, m := range all {
-		number, _, _ := strings.Cut(m.name, "_")
-		if !strings.Contains(string(laws), "\n| "+number+" |") {
-			t.Errorf("%s is of no law in docs/laws.md", m.name)
+	root := t.TempDir()
+	for name, text := range map[string]string{"a/a_test.go": `import "pgregory.net/rapid"`, "b/b_test.go": "// pgregory.net/rapid"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755); err != nil {
+			t.Fatal(err)
 		}
-		if strings.HasPrefix(m.test, "TestLaw") && !strings.HasPrefix(m.test, "TestLaw"+number+"_") {
-			t.Errorf("%s is noticed by the test of another law: %s", m.name, m.test)
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pkg, want := range map[string]bool{"./a": true, "./b": false, "./none": false} {
+		args := strings.Join(arguments(root, "overlay", mutant{pkg: pkg, test: "TestX"}), " ")
+		if got := strings.Contains(args, "-rapid."); got != want || !strings.Contains(args, "-run=^TestX$ "+pkg) {
+			t.Errorf("%s: %s", pkg, args)
 		}
 	}
 }
 
-// Every law of the machine has a mutant that its own test notices.
-func TestLawsHaveMutants(t *testing.T) {
-	t.Parallel()
+// law is a row of docs/laws.md that names the tests that hold it.
+type law struct {
+	number string
+	tests  []string
+}
+
+// writtenLaws reads the rows of every table.
+func writtenLaws(t *testing.T) []law {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/laws.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var laws []law
+	for _, row := range regexp.MustCompile(`(?m)^\| (\d+) \|.*\|([^|]*)\|$`).FindAllStringSubmatch(string(text), -1) {
+		l := law{number: row[1]}
+		for _, test := range regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(row[2], -1) {
+			l.tests = append(l.tests, test[1])
+		}
+		laws = append(laws, l)
+	}
+	if len(laws) < 40 {
+		t.Fatalf("only %d laws are written down", len(laws))
+	}
+	return laws
+}
+
+// every reads all mutants of this directory, by the number of their law.
+func every(t *testing.T) map[string][]mutant {
+	t.Helper()
 	all, err := load(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	laws, err := os.ReadFile("../../docs/laws.md")
+	of := map[string][]mutant{}
+	for _, m := range all {
+		number, _, _ := strings.Cut(m.name, "_")
+		of[number] = append(of[number], m)
+	}
+	return of
+}
+
+// Every mutant is of a law that is written down, and noticed by a test that its
+// row names; a number stands for one law.
+func TestMutantsAreOfLaws(t *testing.T) {
+	t.Parallel()
+	tests := map[string][]string{}
+	for _, l := range writtenLaws(t) {
+		if _, twice := tests[l.number]; twice {
+			t.Errorf("two laws have the number %s", l.number)
+		}
+		tests[l.number] = append([]string{}, l.tests...)
+	}
+	for number, mutants := range every(t) {
+		for _, m := range mutants {
+			if !slices.Contains(tests[number], m.test) {
+				t.Errorf("%s: law %s is not held by %s", m.name, number, m.test)
+			}
+		}
+	}
+}
+
+// Every test that a law names stands in the package of a mutant that it notices.
+func TestLawsHaveMutants(t *testing.T) {
+	t.Parallel()
+	mutants := every(t)
+	for _, l := range writtenLaws(t) {
+		for _, test := range l.tests {
+			i := slices.IndexFunc(mutants[l.number], func(m mutant) bool { return m.test == test })
+			if i < 0 {
+				t.Errorf("no mutant of law %s is noticed by %s", l.number, test)
+				continue
+			}
+			if pkg := mutants[l.number][i].pkg; !declares(t, filepath.Join("../..", pkg), test) {
+				t.Errorf("law %s: there is no %s in %s", l.number, test, pkg)
+			}
+		}
+	}
+}
+
+// declares says whether a package has a test of this name.
+func declares(t *testing.T, dir, test string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	noticed := map[string]bool{}
-	for _, m := range all {
-		noticed[m.test] = true
-	}
-	named := regexp.MustCompile("`(TestLaw[0-9]+_[A-Za-z]+)` \\|\n").FindAllStringSubmatch(string(laws), -1)
-	if len(named) < 20 {
-		t.Errorf("only %d laws name their test", len(named))
-	}
-	for _, n := range named {
-		if !noticed[n[1]] {
-			t.Errorf("no mutant is noticed by %s", n[1])
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "\nfunc "+test+"(") {
+			return true
 		}
 	}
+	return false
 }
