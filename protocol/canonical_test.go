@@ -75,7 +75,8 @@ func identityOf(t *testing.T, params string) string {
 	return string(TurnIdentity(p.Input, p.Config))
 }
 
-func TestTurnIdentity(t *testing.T) {
+// Law 56: a turn is its known content, however that is spelled.
+func TestLaw56_turnIdentity(t *testing.T) {
 	t.Parallel()
 	const params = `{"input":"hi","config":{"harness":"acp","cwd":"/","env":{"B":"2","A":"1"},"apiKey":"k","maxTurns":3}}`
 	const want = `{"config":{"apiKey":"k","cwd":"/","env":{"A":"1","B":"2"},"harness":"acp","maxTurns":3},"input":"hi"}`

@@ -21,7 +21,9 @@ func TestDocumentsAreGood(t *testing.T) {
 	}
 }
 
-func TestSpoiledMembers(t *testing.T) {
+// Law 54: a known type whose body does not fit is refused, with the path of what
+// is wrong.
+func TestLaw54_malformedIsLoud(t *testing.T) {
 	t.Parallel()
 	for _, d := range allDocuments() {
 		t.Run(d.name, func(t *testing.T) {
