@@ -144,9 +144,9 @@ func TestLaw13_EveryDeltaLost(t *testing.T) {
 	})
 }
 
-// The fold is pure: what was folded stays as it was, whatever is folded on from
+// Law 60: the fold is pure. What was folded stays as it was, whatever is folded on from
 // it, into however many futures.
-func TestOldStatesStay(t *testing.T) {
+func TestLaw60_oldStatesStay(t *testing.T) {
 	t.Parallel()
 	eachStream(t, func(t *rapid.T, events []protocol.Event) {
 		states := []*Conversation{nil}
@@ -168,9 +168,9 @@ func TestOldStatesStay(t *testing.T) {
 	})
 }
 
-// Reduce is ReduceWithChanges without the changes; there are none exactly when
+// Law 61: Reduce is ReduceWithChanges without the changes; there are none exactly when
 // the conversation itself comes back.
-func TestReduceIsReduceWithChanges(t *testing.T) {
+func TestLaw61_changesAreTold(t *testing.T) {
 	t.Parallel()
 	eachStream(t, func(t *rapid.T, events []protocol.Event) {
 		var c *Conversation
@@ -191,8 +191,8 @@ func TestReduceIsReduceWithChanges(t *testing.T) {
 	})
 }
 
-// Fold and model agree, and the readers agree with the JSON.
-func TestFoldFollowsModel(t *testing.T) {
+// Law 64: fold and model agree, and the readers agree with the JSON.
+func TestLaw64_foldFollowsModel(t *testing.T) {
 	t.Parallel()
 	eachStream(t, func(t *rapid.T, events []protocol.Event) {
 		c := checkModel(t, events)
@@ -200,8 +200,8 @@ func TestFoldFollowsModel(t *testing.T) {
 	})
 }
 
-// Saving and loading is no change, not of a byte.
-func TestLoadIsInverse(t *testing.T) {
+// Law 62: saving and loading is no change, not of a byte.
+func TestLaw62_loadIsInverse(t *testing.T) {
 	t.Parallel()
 	eachStream(t, func(t *rapid.T, events []protocol.Event) {
 		c := foldAll(nil, events)

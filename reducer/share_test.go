@@ -55,9 +55,9 @@ func allocations(c *Conversation, ev protocol.Event) float64 {
 	return testing.AllocsPerRun(2_000, func() { c = Reduce(c, ev) })
 }
 
-// A delta allocates as little into a long transcript or part as into a short one.
+// Law 63: a delta allocates as little into a long transcript or part as into a short one.
 // Allocations stand for cost here: they can be counted, time cannot.
-func TestDeltaCostIsFlat(t *testing.T) {
+func TestLaw63_deltaCostIsFlat(t *testing.T) {
 	for _, messages := range []int{2, 2_000} {
 		for _, text := range []string{"", strings.Repeat("x", 1<<20)} {
 			c, delta := streaming(messages, text)

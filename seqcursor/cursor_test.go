@@ -134,9 +134,9 @@ func TestVerdictNames(t *testing.T) {
 	}
 }
 
-// Whatever is offered, what is delivered between two resets is 1, 2, 3, …, and
+// Law 58: whatever is offered, what is delivered between two resets is 1, 2, 3, …, and
 // a verdict that is neither Deliver nor Reset leaves the cursor where it was.
-func TestDeliveriesAreContiguous(t *testing.T) {
+func TestLaw58_onceInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var c seqcursor.Cursor
@@ -155,9 +155,9 @@ func TestDeliveriesAreContiguous(t *testing.T) {
 	})
 }
 
-// However a chained stream is cut, repeated and re-offered, each link is
+// Law 59: however a chained stream is cut, repeated and re-offered, each link is
 // delivered exactly once and in order.
-func TestChainedDeliversEachLinkOnce(t *testing.T) {
+func TestLaw59_eachLinkOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		steps := rapid.SliceOfN(rapid.Int64Range(1, 9), 1, 20).Draw(t, "steps")
