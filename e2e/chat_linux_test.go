@@ -19,13 +19,16 @@ type chat struct {
 	config protocol.RunConfig
 	feed   *client.Feed
 	judge  *verify.Verifier
+	// turns counts the turns that were started; turn is the last one's id.
+	turns  int
 	turn   string
 	events []protocol.Event
 }
 
-// chat begins a session; nothing is sent before its first turn.
+// chat begins a session; nothing is sent before its first turn. Its ids are short
+// and the same each time, for those who read recordings; a host has one chat.
 func (h *host) chat(harness protocol.HarnessID) *chat {
-	c := &chat{host: h, id: client.NewID(), judge: verify.New(verify.Options{}),
+	c := &chat{host: h, id: "session", judge: verify.New(verify.Options{}),
 		config: protocol.RunConfig{Harness: harness, Cwd: h.place.cwd}}
 	if harness == protocol.HarnessClaudeCode {
 		c.config.Model = new("sonnet")
@@ -38,7 +41,8 @@ func (h *host) chat(harness protocol.HarnessID) *chat {
 // start starts a turn.
 func (c *chat) start(prompt string) {
 	c.t.Helper()
-	c.turn = client.NewID()
+	c.turns++
+	c.turn = fmt.Sprintf("turn-%d", c.turns)
 	ctx, cancel := c.bounded()
 	defer cancel()
 	turn, err := c.StartTurn(ctx, protocol.TurnStartParams{

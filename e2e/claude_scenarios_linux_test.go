@@ -171,7 +171,7 @@ var claudeScenarios = []scenario{
 		about:  "A line, a stream event and a delta of no known type between those that count.",
 		play:   func(c *chat) { c.say(unknownEvents) },
 		edit:   insertUnknownLine,
-		edited: "one line was inserted by hand: the one of type from_the_future (the CLI itself has none of an unknown type)",
+		edited: "the line of type from_the_future was inserted; the CLI itself writes none of a type that is not known",
 		story:  []string{"text: a", "ended end_turn"},
 	},
 	{

@@ -120,6 +120,18 @@ var demoScenarios = []scenario{
 		story:  []string{"resumed true", "text: This is the demo agent. …", "ended end_turn"},
 	},
 	{
+		name:        "resume_fallback",
+		unsupported: "the demo agent goes on with every native id, and remembers nothing of any",
+	},
+	{
+		name:        "subagent",
+		unsupported: "the demo agent has no sub-agents",
+	},
+	{
+		name:        "compaction",
+		unsupported: "the demo agent has no context to compact",
+	},
+	{
 		name:  "model_error",
 		about: "The prompt is answered with an error.",
 		play:  func(c *chat) { c.say("error") },

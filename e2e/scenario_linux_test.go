@@ -29,6 +29,8 @@ type scenario struct {
 	edited string
 	// story is what must come of it.
 	story []string
+	// unsupported is why the harness has no such scenario; the rest is empty then.
+	unsupported string
 }
 
 // run plays a scenario in a place, on the host that open gives.
@@ -60,12 +62,21 @@ type harnessUnderTest struct {
 	scenarios []scenario
 	// require skips the test where the harness is not here.
 	require func(t *testing.T)
+	// version is the name and the version of what is here.
+	version func(t *testing.T) (name, version string)
 }
 
-var harnessesUnderTest = []harnessUnderTest{
-	{protocol.HarnessDemo, demoScenarios, func(*testing.T) {}},
-	{protocol.HarnessClaudeCode, claudeScenarios, func(t *testing.T) { requireCLI(t, claudeBinary) }},
-}
+var harnessesUnderTest = []harnessUnderTest{{
+	id: protocol.HarnessDemo, scenarios: demoScenarios,
+	require: func(*testing.T) {},
+	version: func(*testing.T) (string, string) { return "demo agent", "(built in)" },
+}, {
+	id: protocol.HarnessClaudeCode, scenarios: claudeScenarios,
+	require: func(t *testing.T) { requireCLI(t, claudeBinary) },
+	version: func(t *testing.T) (string, string) {
+		return "Claude Code", lockedVersion(t, filepath.Dir(claudeBinary))
+	},
+}}
 
 // Each scenario of each harness, on the command itself. After each the stream is
 // verified and no process is left.
@@ -75,11 +86,22 @@ func TestScenarios(t *testing.T) {
 		for _, s := range h.scenarios {
 			t.Run(string(h.id)+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
-				h.require(t)
-				p := newPlace(t)
-				s.run(t, p, h.id, func() *host { return p.spawn(t) })
+				h.try(t, s)
 			})
 		}
+	}
+}
+
+// try plays a scenario, or records it.
+func (h harnessUnderTest) try(t *testing.T, s scenario) {
+	t.Helper()
+	h.require(t)
+	switch {
+	case *record:
+		h.record(t, s)
+	case s.unsupported == "":
+		p := newPlace(t)
+		s.run(t, p, h.id, func() *host { return p.spawn(t) })
 	}
 }
 
