@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/go-json-experiment/json"
-
 	"agent-server/protocol"
 )
 
@@ -16,33 +14,52 @@ type answer struct {
 	err    *protocol.Error
 }
 
-// call sends a request and waits for its answer, decoded into result.
+// call sends a request and waits for its answer, decoded into result. An error
+// that the server answers comes back as the *protocol.Error that it is.
 func (c *Client) call(ctx context.Context, method string, params, result any) error {
 	id, ch, err := c.expect()
 	if err != nil {
 		return fmt.Errorf("calling %s: %w", method, err)
 	}
-	if err := c.send(id, method, params); err != nil {
-		c.abandon(id)
-		return fmt.Errorf("calling %s: %w", method, err)
+	defer c.abandon(id)
+	select {
+	case c.outgoing <- request(id, method, params):
+	case <-c.done:
+	case <-ctx.Done():
+		return fmt.Errorf("calling %s: %w", method, ctx.Err())
 	}
 	select {
 	case a, ok := <-ch:
-		return finish(method, a, ok, result)
+		return c.finish(method, a, ok, result)
 	case <-ctx.Done():
-		c.abandon(id)
 		return fmt.Errorf("calling %s: %w", method, ctx.Err())
 	}
 }
 
-func finish(method string, a answer, ok bool, result any) error {
+// request is the line of a request.
+func request(id int64, method string, params any) []byte {
+	b := []byte(`{"jsonrpc":"2.0","id":`)
+	b = strconv.AppendInt(b, id, 10)
+	b = append(b, `,"method":`...)
+	b = protocol.AppendString(b, method)
+	if params != nil {
+		b = append(b, `,"params":`...)
+		b = append(b, protocol.Encode(params)...)
+	}
+	return append(b, "}\n"...)
+}
+
+// finish makes of an answer what call returns.
+func (c *Client) finish(method string, a answer, ok bool, result any) error {
 	switch {
 	case !ok:
-		return fmt.Errorf("calling %s: %w", method, ErrClosed)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return fmt.Errorf("calling %s: %w", method, c.closedError())
 	case a.err != nil:
 		return a.err
 	}
-	if err := json.Unmarshal(a.result, result); err != nil {
+	if err := protocol.Decode(a.result, result); err != nil {
 		return fmt.Errorf("reading the answer of %s: %w", method, err)
 	}
 	return nil
@@ -53,10 +70,8 @@ func finish(method string, a answer, ok bool, result any) error {
 func (c *Client) expect() (int64, chan answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	select {
-	case <-c.done:
-		return 0, nil, ErrClosed
-	default:
+	if c.ended {
+		return 0, nil, c.closedError()
 	}
 	c.next++
 	ch := make(chan answer, 1)
@@ -65,25 +80,11 @@ func (c *Client) expect() (int64, chan answer, error) {
 	return c.next, ch, nil
 }
 
+// abandon forgets a call; an answer that comes later concerns nobody.
 func (c *Client) abandon(id int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.pending, id)
-}
-
-func (c *Client) send(id int64, method string, params any) error {
-	b := []byte(`{"jsonrpc":"2.0","id":`)
-	b = strconv.AppendInt(b, id, 10)
-	b = append(b, `,"method":`...)
-	b = protocol.AppendString(b, method)
-	if params != nil {
-		b = append(b, `,"params":`...)
-		b = append(b, protocol.Encode(params)...)
-	}
-	b = append(b, "}\n"...)
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	return c.framing.Write(b)
 }
 
 // resolve hands an answer to its call.
@@ -94,4 +95,30 @@ func (c *Client) resolve(id int64, a answer) {
 		delete(c.pending, id)
 		ch <- a
 	}
+}
+
+// writeLoop writes requests, whole and in order; a call that gives up does not
+// tear the line that it has begun. A write that fails ends the connection.
+func (c *Client) writeLoop() {
+	for {
+		select {
+		case line := <-c.outgoing:
+			if err := c.framing.Write(line); err != nil {
+				c.cut(fmt.Errorf("writing to the server: %w", err))
+				return
+			}
+		case <-c.done:
+			return
+		}
+	}
+}
+
+// cut ends a connection that takes no more: whoever waits for an answer would
+// wait for ever.
+func (c *Client) cut(err error) {
+	c.mu.Lock()
+	c.blame(err)
+	c.room.Broadcast()
+	c.mu.Unlock()
+	_ = c.hangUp() // the fault that counts is known
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -29,53 +30,64 @@ type Options struct {
 	QueueBytes int
 }
 
-// Client is one connection to a gateway.
-type Client struct {
-	o       Options
-	framing transport.Framing
-	server  protocol.InitializeResult
-	// onClose lets go what belongs to the connection, a child process for instance.
-	onClose func() error
-
-	done chan struct{}
-	wg   sync.WaitGroup
-
-	writing sync.Mutex
-
-	mu      sync.Mutex
-	room    *sync.Cond
-	closing bool
-	err     error
-	next    int64
-	pending map[int64]chan answer
-	cursor  seqcursor.Cursor
-	feeds   map[*Feed]struct{}
-	held    map[string][]protocol.Envelope
-}
-
-// Attach speaks to a gateway over a stream that is already there, and initializes.
-func Attach(ctx context.Context, f transport.Framing, o Options) (*Client, error) {
-	return attach(ctx, f, o, func() error { return nil })
-}
-
-func attach(ctx context.Context, f transport.Framing, o Options, onClose func() error) (*Client, error) {
+// withDefaults is the one place where Options are completed.
+func (o Options) withDefaults() Options {
 	if o.Name == "" {
 		o.Name = "agent-server-client"
 	}
 	if o.QueueBytes == 0 {
 		o.QueueBytes = 16 << 20
 	}
-	c := &Client{o: o, framing: f, onClose: onClose, done: make(chan struct{}), pending: map[int64]chan answer{},
-		feeds: map[*Feed]struct{}{}, held: map[string][]protocol.Envelope{}}
+	return o
+}
+
+// Client is one connection to a gateway. Attach and Spawn make one.
+type Client struct {
+	o       Options
+	framing transport.Framing
+	server  protocol.InitializeResult
+	// hangUp ends the connection, once; release lets go what belongs to it, a
+	// child process for instance, once.
+	hangUp, release func() error
+
+	// done is closed when the connection has ended.
+	done     chan struct{}
+	wg       sync.WaitGroup
+	outgoing chan []byte
+
+	// mu guards everything below; room is signalled when reading may go on.
+	mu      sync.Mutex
+	room    *sync.Cond
+	closing bool
+	ended   bool
+	err     error
+	next    int64
+	pending map[int64]chan answer
+	cursor  seqcursor.Cursor
+	feeds   map[*Feed]struct{}
+	// held are the live envelopes of sessions that are being healed.
+	held map[string][]protocol.Envelope
+}
+
+// Attach speaks to a gateway over a stream that is already there, and initializes.
+// The stream is the client's from then on, also where it fails.
+func Attach(ctx context.Context, f transport.Framing, o Options) (*Client, error) {
+	return attach(ctx, f, o, func() error { return nil })
+}
+
+func attach(ctx context.Context, f transport.Framing, o Options, release func() error) (*Client, error) {
+	c := &Client{o: o.withDefaults(), framing: f, hangUp: sync.OnceValue(f.Close), release: sync.OnceValue(release), done: make(chan struct{}), outgoing: make(chan []byte),
+		pending: map[int64]chan answer{}, feeds: map[*Feed]struct{}{}, held: map[string][]protocol.Envelope{}}
 	c.room = sync.NewCond(&c.mu)
 	c.wg.Go(c.readLoop)
+	c.wg.Go(c.writeLoop)
 	if err := c.initialize(ctx); err != nil {
-		_ = c.Close()
-		return nil, err
+		return nil, errors.Join(fmt.Errorf("initializing: %w", err), c.Close())
 	}
 	return c, nil
 }
 
+// initialize introduces the client; a server of another version is an error.
 func (c *Client) initialize(ctx context.Context) error {
 	p := protocol.InitializeParams{ProtocolVersion: protocol.Version, Client: &protocol.ClientInfo{Name: c.o.Name}}
 	if c.o.Version != "" {
@@ -85,10 +97,10 @@ func (c *Client) initialize(ctx context.Context) error {
 		p.Capabilities = &protocol.ClientCapabilities{OpenHarnesses: new(true)}
 	}
 	if err := c.call(ctx, protocol.MethodInitialize, p, &c.server); err != nil {
-		return fmt.Errorf("initializing: %w", err)
+		return err
 	}
 	if c.server.ProtocolVersion != protocol.Version {
-		return fmt.Errorf("initializing: the server speaks protocol %d, this client %d", c.server.ProtocolVersion, protocol.Version)
+		return fmt.Errorf("the server speaks protocol %d, this client %d", c.server.ProtocolVersion, protocol.Version)
 	}
 	return nil
 }
@@ -99,41 +111,54 @@ func (c *Client) Server() protocol.InitializeResult { return c.server }
 // Done is closed when the connection has ended; Err then says why.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Err is why the connection has ended; nil while it lives and after Close.
+// Err is the fault that ended the connection; nil while it lives, after Close,
+// and where the server has ended it in order.
 func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Close ends the connection and waits for what the client has started.
+// Close ends the connection and waits for what the client has started; of a
+// spawned gateway, for its process. It may be called again.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closing = true
 	c.room.Broadcast()
 	c.mu.Unlock()
-	err := c.framing.Close()
+	err := c.hangUp()
 	c.wg.Wait()
-	if cerr := c.onClose(); err == nil {
-		err = cerr
-	}
-	return err
+	return errors.Join(err, c.release())
 }
 
-// fail ends everything that waits on the connection.
+// fail ends everything that waits on the connection; the read loop's last act.
 func (c *Client) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err != io.EOF && !c.closing {
-		c.err = err
-	}
+	c.blame(err)
+	c.ended = true
 	for id, ch := range c.pending {
 		delete(c.pending, id)
 		close(ch)
 	}
 	for f := range c.feeds {
-		f.end(ErrClosed)
+		f.end(c.closedError())
 	}
 	close(c.done)
 	c.room.Broadcast()
+}
+
+// blame notes the first fault; an end in order is none. Called under the lock.
+func (c *Client) blame(err error) {
+	if c.err == nil && !c.closing && !errors.Is(err, io.EOF) {
+		c.err = err
+	}
+}
+
+// closedError is what a call on an ended connection gets. Called under the lock.
+func (c *Client) closedError() error {
+	if c.err != nil {
+		return fmt.Errorf("%w: %w", ErrClosed, c.err)
+	}
+	return ErrClosed
 }

@@ -7,42 +7,51 @@ import (
 )
 
 // Feed is a stream of envelopes, of one session or of all. Next is called by one
-// goroutine.
+// goroutine. A Feed that is neither read nor closed holds up its connection.
 type Feed struct {
-	c         *Client
-	session   string
+	c *Client
+	// session is whom it follows; "": everyone.
+	session string
+	// fromStart: the session's first event counts, or turn's where there is one.
 	fromStart bool
+	turn      string
 	signal    chan struct{}
 
 	// Guarded by the client's lock.
-	queue []protocol.Envelope
+	queue []item
 	bytes int
 	err   error
 }
 
+// item is an envelope, or the news that some are lost.
+type item struct {
+	env protocol.Envelope
+	gap *GapError
+}
+
 // Follow gives the envelopes of a session from now on; "" follows all. Close
 // ends it.
-func (c *Client) Follow(session string) *Feed { return c.follow(session, false) }
+func (c *Client) Follow(session string) *Feed { return c.follow(session, false, "") }
 
 // FollowNew is Follow for a session that is about to begin: a first event other
 // than seq 1 is a hole, and healed.
-func (c *Client) FollowNew(session string) *Feed { return c.follow(session, true) }
+func (c *Client) FollowNew(session string) *Feed { return c.follow(session, true, "") }
 
-func (c *Client) follow(session string, fromStart bool) *Feed {
-	f := &Feed{c: c, session: session, fromStart: fromStart, signal: make(chan struct{}, 1)}
+func (c *Client) follow(session string, fromStart bool, turn string) *Feed {
+	f := &Feed{c: c, session: session, fromStart: fromStart, turn: turn, signal: make(chan struct{}, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	select {
-	case <-c.done:
-		f.err = ErrClosed
-	default:
-		c.feeds[f] = struct{}{}
+	if c.ended {
+		f.err = c.closedError()
+		return f
 	}
+	c.feeds[f] = struct{}{}
 	return f
 }
 
-// Next waits for the next envelope. A *GapError says that events are lost; the
-// feed goes on after it. ErrClosed: the connection has ended.
+// Next waits for the next envelope. A *GapError stands where events are lost; the
+// feed goes on behind it. ErrClosed: the connection has ended, and all that came
+// before was given.
 func (f *Feed) Next(ctx context.Context) (protocol.Envelope, error) {
 	for {
 		env, ok, err := f.pop()
@@ -57,21 +66,22 @@ func (f *Feed) Next(ctx context.Context) (protocol.Envelope, error) {
 	}
 }
 
-func (f *Feed) pop() (protocol.Envelope, bool, error) {
+// pop takes what is next, without waiting.
+func (f *Feed) pop() (env protocol.Envelope, ok bool, err error) {
 	f.c.mu.Lock()
 	defer f.c.mu.Unlock()
 	if len(f.queue) == 0 {
-		err := f.err
-		if _, gap := err.(*GapError); gap {
-			f.err = nil
-		}
-		return protocol.Envelope{}, false, err
+		return env, false, f.err
 	}
-	env := f.queue[0]
+	next := f.queue[0]
+	f.queue[0] = item{}
 	f.queue = f.queue[1:]
-	f.bytes -= weight(env)
+	if next.gap != nil {
+		return env, false, next.gap
+	}
+	f.bytes -= weight(next.env)
 	f.c.room.Broadcast()
-	return env, true, nil
+	return next.env, true, nil
 }
 
 // Close ends the feed; what it still holds is let go.
@@ -80,13 +90,19 @@ func (f *Feed) Close() {
 	defer f.c.mu.Unlock()
 	delete(f.c.feeds, f)
 	f.queue, f.bytes = nil, 0
+	if f.err == nil {
+		f.err = ErrClosed
+	}
+	f.poke()
 	f.c.room.Broadcast()
 }
 
 // push, end: called under the client's lock.
-func (f *Feed) push(env protocol.Envelope) {
-	f.queue = append(f.queue, env)
-	f.bytes += weight(env)
+func (f *Feed) push(it item) {
+	f.queue = append(f.queue, it)
+	if it.gap == nil {
+		f.bytes += weight(it.env)
+	}
 	f.poke()
 }
 
@@ -115,6 +131,7 @@ func weight(env protocol.Envelope) int {
 	return 256
 }
 
+// partWeight is about what a part's content holds.
 func partWeight(p protocol.Part) int {
 	switch p := p.(type) {
 	case *protocol.TextPart:

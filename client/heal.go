@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,7 +13,8 @@ import (
 const healBound = 25 * time.Second
 
 // heal fills a hole from the server's log. Live envelopes of the session are
-// held back meanwhile and then drained in order; one healing at a time.
+// held back meanwhile and then drained in order; one healing at a time. What the
+// log gives overlaps what was held: whatever comes twice is delivered once.
 func (c *Client) heal(session string) {
 	ctx, cancel := context.WithTimeout(context.Background(), healBound)
 	defer cancel()
@@ -22,27 +24,26 @@ func (c *Client) heal(session string) {
 	missing, first, err := c.Replay(ctx, session, last+1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	live := c.held[session]
+	all := append(missing, c.held[session]...)
 	delete(c.held, session)
-	if err != nil || len(missing) == 0 || missing[0].Seq != last+1 {
-		c.lose(&GapError{SessionID: session, AfterSeq: last, FirstAvailableSeq: first})
-		// What is lost is said; what is held goes on from where it is.
-		if len(missing) > 0 {
-			c.cursor.Seek(session, missing[0].Seq-1)
-		} else if len(live) > 0 {
-			c.cursor.Seek(session, live[0].Seq-1)
-		}
+	if errors.Is(err, ErrClosed) {
+		return // nothing more is delivered to anybody
 	}
-	for _, env := range append(missing, live...) {
+	if err != nil || all[0].Seq != last+1 {
+		// What is lost is said; what there is goes on behind it.
+		c.lose(&GapError{SessionID: session, AfterSeq: last, FirstAvailableSeq: first, Cause: err})
+		c.cursor.Seek(session, all[0].Seq-1)
+	}
+	for _, env := range all {
 		c.place(env)
 	}
 }
 
-// lose tells everyone who follows the session.
+// lose tells everyone who follows the session, where it happened.
 func (c *Client) lose(gap *GapError) {
 	for f := range c.feeds {
 		if f.session == "" || f.session == gap.SessionID {
-			f.end(gap)
+			f.push(item{gap: gap})
 		}
 	}
 }

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"agent-server/protocol"
 	"agent-server/seqcursor"
-	"agent-server/transport"
 )
 
 // incoming is a line from the server: an event, or an answer.
@@ -26,46 +24,43 @@ type incoming struct {
 	} `json:"error"`
 }
 
-// readLoop reads until the connection ends.
+// readLoop reads until the connection ends. A line that cannot be read ends it
+// too: what it said would be missing, and nobody would know.
 func (c *Client) readLoop() {
 	for {
 		line, err := c.framing.Next()
 		if err == nil {
 			err = c.line(line)
 		}
-		var over *transport.OversizeError
 		switch {
-		case err == nil:
-		case errors.As(err, &over):
-			c.fail(fmt.Errorf("reading from the server: %w", err))
-			return
 		case errors.Is(err, io.EOF):
 			c.fail(io.EOF)
 			return
-		default:
+		case err != nil:
 			c.fail(fmt.Errorf("reading from the server: %w", err))
 			return
 		}
 	}
 }
 
+// line takes one line; what is kept of it is copied by its decoding.
 func (c *Client) line(line []byte) error {
 	if len(line) == 0 {
 		return nil
 	}
 	var m incoming
-	if err := json.Unmarshal(line, &m, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
+	if err := protocol.Decode(line, &m); err != nil {
 		return fmt.Errorf("a line that is no JSON-RPC message: %w", err)
 	}
-	if m.Method == protocol.NotificationEvent {
-		env, err := protocol.DecodeEnvelope(m.Params)
-		if err != nil {
-			return err
-		}
-		c.deliver(env)
+	if m.Method != protocol.NotificationEvent {
+		c.answered(m)
 		return nil
 	}
-	c.answered(m)
+	env, err := protocol.DecodeEnvelope(m.Params)
+	if err != nil {
+		return err
+	}
+	c.deliver(env)
 	return nil
 }
 
@@ -73,32 +68,34 @@ func (c *Client) line(line []byte) error {
 // could not read a line) concerns nobody who waits.
 func (c *Client) answered(m incoming) {
 	var id int64
-	if m.ID.Kind() != '0' || json.Unmarshal(m.ID, &id) != nil {
+	if m.ID.Kind() != '0' || protocol.Decode(m.ID, &id) != nil {
 		return
 	}
-	a := answer{result: m.Result}
+	a := answer{result: protocol.Object(m.Result)}
 	if m.Error != nil {
-		a.err = &protocol.Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data}
+		a.err = &protocol.Error{Code: m.Error.Code, Message: m.Error.Message, Data: protocol.Object(m.Error.Data)}
 	}
 	c.resolve(id, a)
 }
 
-// deliver passes an envelope on once, in order.
+// deliver passes an envelope on once, in order, and then waits for room.
 func (c *Client) deliver(env protocol.Envelope) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.place(env)
+	for c.full() && len(c.pending) == 0 {
+		c.room.Wait()
+	}
+}
+
+// place judges an envelope by its seq. While its session is being healed it is
+// held back.
+func (c *Client) place(env protocol.Envelope) {
 	if held, healing := c.held[env.SessionID]; healing {
 		c.held[env.SessionID] = append(held, env)
 		return
 	}
-	c.place(env)
-	c.waitForRoom()
-}
-
-// place judges an envelope by its seq. A session that was never seen is joined
-// where it stands: the connection is sent events from its accept on.
-func (c *Client) place(env protocol.Envelope) {
-	if c.cursor.Last(env.SessionID) == 0 && !c.wanted(env.SessionID) {
+	if c.joins(env) {
 		c.cursor.Seek(env.SessionID, env.Seq-1)
 	}
 	switch c.cursor.Advance(env.SessionID, env.Seq) {
@@ -110,34 +107,40 @@ func (c *Client) place(env protocol.Envelope) {
 	}
 }
 
-// wanted says whether somebody follows a session from its first event.
-func (c *Client) wanted(session string) bool {
+// joins says whether a session that was never seen is taken up where it stands:
+// the connection is sent events from its accept on, and what was before is
+// nobody's hole. But who waits for a session's beginning, or for a turn's, may
+// have missed it; the whole session is fetched then.
+func (c *Client) joins(env protocol.Envelope) bool {
+	if c.cursor.Last(env.SessionID) != 0 {
+		return false
+	}
 	for f := range c.feeds {
-		if f.session == session && f.fromStart {
-			return true
+		if f.session == env.SessionID && f.fromStart && !begins(env, f.turn) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
+// begins says whether an event is the beginning of a turn.
+func begins(env protocol.Envelope, turn string) bool {
+	started, ok := env.Event.(*protocol.TurnStarted)
+	return ok && started.TurnID == turn
+}
+
+// pass hands an envelope to everyone who follows its session.
 func (c *Client) pass(env protocol.Envelope) {
 	for f := range c.feeds {
 		if f.session == "" || f.session == env.SessionID {
-			f.push(env)
+			f.push(item{env: env})
 		}
 	}
 }
 
-// waitForRoom keeps the connection unread while a feed is full, unless a call
-// waits: its answer stands behind what is unread.
-func (c *Client) waitForRoom() {
-	for c.full() && len(c.pending) == 0 {
-		c.room.Wait()
-	}
-}
-
+// full says whether somebody lags too far to go on reading.
 func (c *Client) full() bool {
-	if c.closing {
+	if c.closing || c.err != nil {
 		return false
 	}
 	for f := range c.feeds {

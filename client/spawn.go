@@ -16,7 +16,8 @@ const closeBound = 30 * time.Second
 
 // Spawn starts a gateway as a subprocess that speaks on its stdin and stdout
 // ("agent-server serve --stdio") and attaches to it. cmd's Stdin and Stdout must
-// be unset; its Stderr is the caller's. Close ends the process.
+// be unset; its Stderr is the caller's. Close ends the process: by the end of its
+// input, and by force where that takes too long.
 func Spawn(ctx context.Context, cmd *exec.Cmd, o Options) (*Client, error) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -29,15 +30,17 @@ func Spawn(ctx context.Context, cmd *exec.Cmd, o Options) (*Client, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("spawning the gateway: %w", err)
 	}
-	kill := time.AfterFunc(time.Hour, func() { _ = cmd.Process.Kill() })
-	kill.Stop()
+	// The end of stdout is what the read loop waits for; whoever else holds it
+	// open must not keep us.
+	force := time.AfterFunc(closeBound, func() { _, _ = cmd.Process.Kill(), stdout.Close() })
+	force.Stop()
 	hangUp := func() error {
-		kill.Reset(closeBound)
+		force.Reset(closeBound)
 		return stdin.Close()
 	}
 	f := transport.NDJSON(stdout, stdin, DefaultMaxLineBytes, 0, hangUp)
 	c, err := attach(ctx, f, o, func() error {
-		defer kill.Stop()
+		defer force.Stop()
 		return reap(cmd)
 	})
 	if err != nil {

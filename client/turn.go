@@ -13,7 +13,7 @@ import (
 // NewID mints a UUIDv7: session and turn ids are the client's to choose.
 func NewID() string {
 	var r [10]byte
-	_, _ = rand.Read(r[:])
+	_, _ = rand.Read(r[:]) // which does not fail
 	return protocol.UUIDv7(time.Now().UnixMilli(), r)
 }
 
@@ -35,7 +35,7 @@ func (c *Client) StartTurn(ctx context.Context, p protocol.TurnStartParams) (*Tu
 	if p.TurnID == nil {
 		p.TurnID = new(NewID())
 	}
-	feed := c.follow(*p.SessionID, true)
+	feed := c.follow(*p.SessionID, true, *p.TurnID)
 	var r protocol.TurnStartResult
 	if err := c.call(ctx, protocol.MethodTurnStart, p, &r); err != nil {
 		feed.Close()
@@ -45,21 +45,71 @@ func (c *Client) StartTurn(ctx context.Context, p protocol.TurnStartParams) (*Tu
 }
 
 // Events gives the session's envelopes from the turn's start to its turn.ended,
-// decoded. An error ends it, but for a *GapError, after which it goes on.
+// decoded; of a turn that had been admitted before, also those that are past. An
+// error ends it, but for a *GapError, after which it goes on. It is consumed
+// once.
 func (t *Turn) Events(ctx context.Context) iter.Seq2[protocol.Envelope, error] {
 	return func(yield func(protocol.Envelope, error) bool) {
 		defer t.Close()
+		p := passage{turn: t.TurnID, yield: yield}
+		if t.Deduplicated && !p.past(ctx, t) {
+			return
+		}
 		for {
 			env, err := t.feed.Next(ctx)
-			_, gap := err.(*GapError)
-			if !yield(env, err) || err != nil && !gap {
-				return
-			}
-			if ended, ok := env.Event.(*protocol.TurnEnded); ok && ended.TurnID == t.TurnID {
+			if !p.take(env, err) {
 				return
 			}
 		}
 	}
+}
+
+// passage picks a turn's events out of its session's.
+type passage struct {
+	turn  string
+	yield func(protocol.Envelope, error) bool
+	// begun is true from the turn's start on.
+	begun bool
+	// last is the seq up to which the past was given.
+	last int64
+}
+
+// past gives what the log holds of a turn. One whose start is gone is begun all
+// the same, behind the news that something is missing. It gives false at the end.
+func (p *passage) past(ctx context.Context, t *Turn) bool {
+	envs, first, err := t.feed.c.Replay(ctx, t.SessionID, 1)
+	if err != nil {
+		p.yield(protocol.Envelope{}, err)
+		return false
+	}
+	if first > 1 {
+		gap := &GapError{SessionID: t.SessionID, FirstAvailableSeq: first}
+		if p.begun = true; !p.yield(protocol.Envelope{}, gap) {
+			return false
+		}
+	}
+	for _, env := range envs {
+		if !p.take(env, nil) {
+			return false
+		}
+		p.last = env.Seq
+	}
+	return true
+}
+
+// take passes on what belongs to the turn; it gives false when all was given, or
+// the caller wants no more.
+func (p *passage) take(env protocol.Envelope, err error) bool {
+	if err != nil {
+		_, gap := err.(*GapError)
+		return p.yield(env, err) && gap
+	}
+	p.begun = p.begun || begins(env, p.turn)
+	if !p.begun || env.Seq <= p.last {
+		return true
+	}
+	ended, ok := env.Event.(*protocol.TurnEnded)
+	return p.yield(env, nil) && !(ok && ended.TurnID == p.turn)
 }
 
 // Close lets the turn's events go; the turn itself runs on.
@@ -103,7 +153,7 @@ func (c *Client) CloseSession(ctx context.Context, session string) (bool, error)
 	return r.Closed, err
 }
 
-// Shutdown asks the gateway to end.
+// Shutdown asks the gateway to end; the connection ends with it, later.
 func (c *Client) Shutdown(ctx context.Context) error {
 	var r struct{}
 	if err := c.call(ctx, protocol.MethodShutdown, nil, &r); err != nil {
