@@ -129,7 +129,7 @@ func (d *descent) tick() {
 	case due:
 		d.climb(d.rung + 1)
 	case d.rung == killed:
-		d.p.family.kill()
+		d.p.family.kill() // some may have been born behind the last look
 	}
 }
 

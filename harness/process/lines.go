@@ -35,7 +35,7 @@ type lines struct {
 // the fault that ended the stream, nil for io.EOF.
 func (l *lines) read(src io.Reader) error {
 	small := make([]byte, smallChunk)
-	busy := false
+	busy := false // the last read filled the small chunk: more is probably waiting
 	for {
 		n, err := l.readOnce(src, small, busy)
 		busy = n >= smallChunk

@@ -11,13 +11,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// Process is one running child and whatever it started. Only Start makes one.
+// Process is one running child and whatever it started. Only Start makes one. Any goroutine.
+//
+//	Write → inlet → stdin │ child │ stdout → lines → Sink.Line
+//	                      │       │ stderr → tail
+//	Stop, Kill → supervise → family: signals … none left → finish → Sink.Exited
 type Process struct {
 	spec   Spec
 	sink   Sink
 	log    *zap.Logger
-	child  *child
-	family *family
+	child  *child  // the one we started and have to reap
+	family *family // everybody else, and the signals for all
 
 	stdin          *inlet
 	stdout, stderr *outlet

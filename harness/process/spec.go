@@ -17,14 +17,21 @@ const MarkerEnv = "AGENT_SERVER_CHILD"
 
 // Defaults of the fields of [Spec] and [Ladder] that are zero.
 const (
-	DefaultMaxLineBytes   = 64 << 20
+	// DefaultMaxLineBytes is 64 MiB: CLIs put whole files and images on one line.
+	DefaultMaxLineBytes = 64 << 20
+	// DefaultMaxQueuedStdin is 256 MiB: a few prompts of the largest size a client may send.
 	DefaultMaxQueuedStdin = 256 << 20
 
+	// DefaultAfterClose is enough for a CLI that ends when its input does, as all of them should.
 	DefaultAfterClose = 2 * time.Second
-	DefaultAfterTerm  = 5 * time.Second
-	DefaultAfterKill  = 5 * time.Second
-	DefaultAfterExit  = 1 * time.Second
-	DefaultStall      = 30 * time.Second
+	// DefaultAfterTerm lets a CLI end its own tools and write its transcript.
+	DefaultAfterTerm = 5 * time.Second
+	// DefaultAfterKill is far more than a process needs that can be killed at all.
+	DefaultAfterKill = 5 * time.Second
+	// DefaultAfterExit is what a turn waits at most, after a crash, for well-behaved leftovers.
+	DefaultAfterExit = 1 * time.Second
+	// DefaultStall is longer than any pause of a CLI that still reads its input.
+	DefaultStall = 30 * time.Second
 )
 
 // Spec says what to run and how its pipes are read.
