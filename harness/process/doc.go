@@ -14,8 +14,8 @@
 // descends from any of these, or that did so when the family was last looked at: a member stays
 // known by pid and start time, so one that moved away and was given another parent is still
 // found, and a number that the kernel has given to somebody else is never signalled. The family
-// is looked at before each rung of the ladder and after the child's exit. Out of reach is only a
-// process that left session and group, dropped the environment and lost its parent, all of it
+// is looked at before each rung of the ladder and after the child's exit, not before CloseStdin.
+// Out of reach is only a process that left session and group, dropped the environment and lost its parent, all of it
 // between two looks.
 //
 // # Platforms
@@ -30,8 +30,9 @@
 //
 // The methods of [Process] may be called from any goroutine and never block, Wait excepted. A
 // process has four goroutines while it runs (stdout reader, stderr reader, exit watcher,
-// supervisor) and a fifth while stdin has something to write; all of them have ended when Done
-// is closed. Two more exist at most once in a program and live as long as it does: spawnLoop,
+// supervisor) and a fifth while stdin has something to write. All have ended when Done is closed,
+// the supervisor, which closes it, excepted; only a child that outlives SIGKILL keeps its watcher
+// and one that will reap it. Two more exist at most once in a program and live as long as it does: spawnLoop,
 // started by the first Start on Linux, and adoptLoop, started by [EnableSubreaper]. Leak checks
 // have to ignore these by those names.
 package process

@@ -207,8 +207,8 @@ func TestThreadEnds(t *testing.T) {
 	}
 }
 
-// helper runs this binary, as a program that uses the package, until it ends.
-func helper(t *testing.T, name string, args ...string) *exec.Cmd {
+// program runs this binary, as one that uses the package, until it ends.
+func program(t *testing.T, name string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self(t), args...)
@@ -221,7 +221,7 @@ func helper(t *testing.T, name string, args ...string) *exec.Cmd {
 func TestParentDies(t *testing.T) {
 	t.Parallel()
 	m := marker(t)
-	cmd := helper(t, "parent", m)
+	cmd := program(t, "parent", m)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func TestParentDies(t *testing.T) {
 // TestSubreaper: what children leave is adopted and reaped, what others started is not touched.
 func TestSubreaper(t *testing.T) {
 	t.Parallel()
-	out, err := helper(t, "subreaper", marker(t), filepath.Join(t.TempDir(), "lodger")).Output()
+	out, err := program(t, "subreaper", marker(t), filepath.Join(t.TempDir(), "lodger")).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
