@@ -72,8 +72,8 @@ func spell(t *testing.T, out harness.Output) string {
 	return string(b)
 }
 
-// The bytes of a line are the reader's: it fills them with the next one.
-func TestLineKeepsNothingOfItsArgument(t *testing.T) {
+// Law 72: the bytes of a line are the reader's: it fills them with the next one.
+func TestLaw72_lineIsNotKept(t *testing.T) {
 	t.Parallel()
 	for name, lines := range scripts(t) {
 		var kept []harness.Output
@@ -111,8 +111,8 @@ func TestOutputsStayAsTheyWere(t *testing.T) {
 	}
 }
 
-// A session can be replayed: the same lines and ids give the same outputs.
-func TestSameLinesSameOutputs(t *testing.T) {
+// Law 73: a session can be replayed. The same lines and ids give the same outputs.
+func TestLaw73_sameOutputs(t *testing.T) {
 	t.Parallel()
 	for name, lines := range scripts(t) {
 		want := collected(t, lines)

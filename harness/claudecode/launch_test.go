@@ -90,8 +90,8 @@ func TestLaunchKnowsEveryPermissionMode(t *testing.T) {
 	}
 }
 
-// Other users of the machine can read a process's arguments.
-func TestLaunchKeepsSecretsOutOfArguments(t *testing.T) {
+// Law 74: no secret stands in argv. Other users of the machine can read a process's arguments.
+func TestLaw74_secretsStayOutOfArguments(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cr3t"
 	cfg := protocol.RunConfig{
