@@ -48,9 +48,9 @@ func anyEvent(t *rapid.T) protocol.Event {
 	}).Draw(t, "event")
 }
 
-// Whatever decodes is judged without a panic; the fold survives it; and the
+// Law 67: whatever decodes is judged without a panic; the fold survives it; and the
 // base's verdict is ours without what is ours.
-func TestAnyStreamIsJudged(t *testing.T) {
+func TestLaw67_anyStreamIsJudged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		events := rapid.SliceOfN(rapid.Custom(anyEvent), 0, 60).Draw(t, "events")

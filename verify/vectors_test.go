@@ -153,7 +153,9 @@ func TestEachRuleHasAStreamThatBreaksItAlone(t *testing.T) {
 	}
 }
 
-func TestVectors(t *testing.T) {
+// Law 65: the verdict on a stream is what breaks its rules, each at its event, and
+// nothing else.
+func TestLaw65_verdicts(t *testing.T) {
 	t.Parallel()
 	all := vectors(t, "*.jsonl")
 	for name, v := range vectors(t, "clean/*.jsonl") {

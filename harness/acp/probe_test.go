@@ -52,7 +52,8 @@ var chunkLines = []struct {
 	{"", false},
 }
 
-func TestProbe(t *testing.T) {
+// Law 68: the probe takes less than the decoder does, and means the same by it.
+func TestLaw68_probeIsDecoder(t *testing.T) {
 	t.Parallel()
 	for _, tt := range chunkLines {
 		tr := running(t, nil).tr.(*translator)
@@ -199,9 +200,9 @@ func TestDroppedLineIsNoted(t *testing.T) {
 	}
 }
 
-// TestProbeLeavesTheLineAlone: the line's bytes are another's as soon as the
+// Law 72: the line's bytes are another's as soon as the
 // call is over.
-func TestProbeLeavesTheLineAlone(t *testing.T) {
+func TestLaw72_lineIsNotKept(t *testing.T) {
 	t.Parallel()
 	tr := running(t, nil).tr.(*translator)
 	line := []byte(chunkLine(`"messageId":"m-1","content":{"type":"text","text":"kept \ud83d"}`))

@@ -11,15 +11,15 @@ import (
 	"agent-server/protocol"
 )
 
-// TestSimulation lets an agent and a user do what comes into their heads, in
-// whatever order, and holds the translator to what must always be so:
+// Law 69: an agent and a user do what comes into their heads, in whatever order;
+// the test lets them, and holds the translator to what must always be so:
 //
 //   - each prompt that was answered ends in one Finished, and nothing else does;
 //   - each request of the agent's is answered once, at the latest with its turn;
 //   - text only grows in a part that is open, and all that was said is shown;
 //   - a tool's state never moves back, and none is open when its turn ends;
 //   - after a cancel nothing is asked.
-func TestSimulation(t *testing.T) {
+func TestLaw69_anyOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {
 		s := newSimulation(t, seed)
