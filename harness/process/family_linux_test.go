@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFamily: whatever a child started, and wherever that went, ends with it.
-func TestFamily(t *testing.T) {
+// Law 76: whatever a child started, and wherever that went, ends with it.
+func TestLaw76_nobodyIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"group", "session", "daemon", "bare"} {
 		for _, how := range []string{"stop", "kill", "eof", "exit"} {

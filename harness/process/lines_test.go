@@ -41,7 +41,9 @@ func model(stream []byte, max int) heard {
 	return want
 }
 
-func TestLines(t *testing.T) {
+// Law 77: what is over the budget is dropped, with its size, and the stream goes on;
+// how the bytes come means nothing.
+func TestLaw77_lines(t *testing.T) {
 	t.Parallel()
 	x := func(n int) string { return strings.Repeat("x", n) }
 	for _, tc := range []struct {
@@ -110,8 +112,8 @@ func TestLinesAtChunkEdges(t *testing.T) {
 	}
 }
 
-// TestLinesSplitCharacter: a character cut by a chunk is whole again in its line.
-func TestLinesSplitCharacter(t *testing.T) {
+// Law 78: a character cut by a chunk is whole again in its line.
+func TestLaw78_splitCharacter(t *testing.T) {
 	t.Parallel()
 	stream := []byte("a\u4e16\xffb\U0001F600\n")
 	for cut := range stream {

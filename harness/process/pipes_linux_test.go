@@ -82,9 +82,9 @@ func TestEndsInMidLine(t *testing.T) {
 	}
 }
 
-// TestNeverReadsStdin: megabytes are queued without waiting, the bound holds, and a stop in the
-// middle of the write ends it.
-func TestNeverReadsStdin(t *testing.T) {
+// Law 79: Write waits for nobody. Megabytes are queued for a child that reads nothing, the bound
+// holds, and a stop in the middle of the write ends it.
+func TestLaw79_writeNeverWaits(t *testing.T) {
 	t.Parallel()
 	rec := newRecorder()
 	p := start(t, rec, "deaf", func(s *Spec) { s.MaxQueuedStdin, s.Ladder.AfterClose = 9<<20, time.Millisecond })
@@ -170,9 +170,9 @@ func TestBrokenStdinOfTheDead(t *testing.T) {
 	}
 }
 
-// TestSlowSinkLosesNothing: a sink that takes its time gets every line, and the exit after them,
-// although the child is long gone.
-func TestSlowSinkLosesNothing(t *testing.T) {
+// Law 75: one exit is reported, behind the last line. A sink that takes its time gets every
+// line, and the exit after them, although the child is long gone.
+func TestLaw75_exitBehindTheLines(t *testing.T) {
 	t.Parallel()
 	free := make(chan struct{})
 	rec := newRecorder()
