@@ -79,6 +79,9 @@ func (m *Machine) faults(in StartTurn) []protocol.Fault {
 	cfg.Harness = m.info.ID
 	faults, remarks := m.o.Harness.Check(cfg)
 	m.out.Diagnostics = append(m.out.Diagnostics, remarks...)
+	if cfg.APIKey != nil && m.info.APIKeyEnv == "" {
+		m.note("config member ignored", "apiKey: the harness has no variable for it")
+	}
 	faults = append(append([]protocol.Fault(nil), in.Faults...), faults...)
 	if limit := m.o.MaxPermissionMode; limit != "" && reach(in.Config.PermissionMode) > reach(limit) {
 		faults = append(faults, protocol.Fault{
