@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"agent-server/fixtures"
 	"agent-server/harness"
 	"agent-server/harness/claudecode"
 	"agent-server/protocol"
@@ -127,5 +128,101 @@ func TestNoEvidence(t *testing.T) {
 	}
 	if _, err := newProbe(empty, known[0]); err == nil {
 		t.Error("a probe was made of nothing")
+	}
+}
+
+// The cells that follow from what an adapter documents about itself.
+func TestCells(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		harness protocol.HarnessID
+		want    map[string]string
+	}{
+		{protocol.HarnessDemo, map[string]string{
+			"cwd": "stdin, restart", "permissionMode": "stdin", "maxTurns": "refused", "disableTools": "refused",
+			"systemPromptAppend": "ignored", "model": "ignored", "apiKey": "ignored", "env": "gateway, restart", "includeRaw": "gateway",
+		}},
+		{protocol.HarnessClaudeCode, map[string]string{
+			"cwd": "gateway, restart", "model": "argument", "maxTurns": "argument, restart", "systemPromptAppend": "stdin, restart",
+			"resumeSessionAt": "argument", "apiKey": "environment `ANTHROPIC_API_KEY`, restart", "includeRaw": "gateway",
+		}},
+	} {
+		i := slices.IndexFunc(known, func(h harness.Harness) bool { return h.Info().ID == tc.harness })
+		p, err := newProbe(evidence, known[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range members {
+			want, named := tc.want[m.name]
+			if got, err := p.try(m); err != nil || named && got != want {
+				t.Errorf("%s %s: %q, %v, want %q", tc.harness, m.name, got, err, want)
+			}
+		}
+	}
+}
+
+// A note says that a scenario is missing, in its own words, and never links to it.
+func TestScenarioCell(t *testing.T) {
+	t.Parallel()
+	for want, n := range map[string]fixtures.Note{
+		"unsupported: it has none":             {Unsupported: "it has none"},
+		"[2026-11-30](../fixtures/demo/hello)": {Recorded: "2026-11-30"},
+	} {
+		if got := scenarioCell(filepath.Join("demo", "hello"), n); got != want {
+			t.Errorf("cell %q, want %q", got, want)
+		}
+	}
+}
+
+// Every table has as many cells in each row as columns.
+func TestTablesAreWhole(t *testing.T) {
+	t.Parallel()
+	page, err := harnesses(evidence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(page)) {
+		if !strings.HasPrefix(line, "|") {
+			continue
+		}
+		rows++
+		if n := strings.Count(line, "|"); n != len(known)+2 {
+			t.Errorf("%d bars in %s", n, line)
+		}
+	}
+	capabilities := reflect.TypeFor[protocol.AgentCapabilities]().NumField()
+	if want := len(fixtures.Scenarios) + len(members) + capabilities + 3*2; rows != want {
+		t.Errorf("%d rows, want %d", rows, want)
+	}
+}
+
+// A fixture that is broken makes no page.
+func TestBrokenEvidence(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(dir string) error{
+		"a note without its parts": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "demo", "tool_ok", "README.md"), []byte("# nothing"), 0o600)
+		},
+		"a note that is gone": func(dir string) error {
+			return os.Remove(filepath.Join(dir, "claude-code", "crash", "README.md"))
+		},
+		"a recording that is none": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "demo", "hello", "native.jsonl"), []byte("{}"), 0o600)
+		},
+	} {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(evidence)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := harnesses(dir); err != nil {
+			t.Fatalf("before it was spoiled: %v", err)
+		}
+		if err := spoil(dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := harnesses(dir); err == nil {
+			t.Errorf("%s: a page was made", name)
+		}
 	}
 }

@@ -58,7 +58,8 @@ As initialize tells them.
 
 `
 
-// harnesses is the whole page.
+// harnesses is the whole page. dir is where the fixtures are; links go where the page
+// itself will stand, beside that folder's parent.
 func harnesses(dir string) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(top)
@@ -85,8 +86,11 @@ func head(b *bytes.Buffer, first string, column func(harness.Harness) string) {
 	row(b, rule...)
 }
 
+// name is a harness's id as a column is headed with it.
 func name(h harness.Harness) string { return "`" + string(h.Info().ID) + "`" }
 
+// scenarios writes a row for each scenario. A missing note is an error: a harness has
+// every scenario, or says why not.
 func scenarios(b *bytes.Buffer, dir string) error {
 	notes := map[string]fixtures.Note{}
 	for _, h := range known {
@@ -115,6 +119,7 @@ func scenarios(b *bytes.Buffer, dir string) error {
 	return nil
 }
 
+// scenarioCell is the day of a recording, with a link to it, or why there is none.
 func scenarioCell(path string, n fixtures.Note) string {
 	if n.Unsupported != "" {
 		return "unsupported: " + n.Unsupported
@@ -122,6 +127,7 @@ func scenarioCell(path string, n fixtures.Note) string {
 	return fmt.Sprintf("[%s](../fixtures/%s)", n.Recorded, filepath.ToSlash(path))
 }
 
+// configs writes a row for each member of RunConfig, as the probes find it.
 func configs(b *bytes.Buffer, dir string) error {
 	b.WriteString(configTop)
 	head(b, "member", name)

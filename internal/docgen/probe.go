@@ -88,6 +88,7 @@ func (p *probe) next(m *session.Machine, cfg protocol.RunConfig) trace {
 	return tr
 }
 
+// take adds what one step asks for.
 func (tr *trace) take(out session.Output) {
 	if out.Spawn != nil {
 		tr.args = append(tr.args, out.Spawn.Command.Args...)
@@ -162,13 +163,14 @@ var members = []member{
 	{name: "includeRaw", set: func(c *protocol.RunConfig) { c.IncludeRaw = new(true) }},
 }
 
+// resume asks for a native session that nobody has.
 func resume(c *protocol.RunConfig) { c.ResumeSessionID = new("5a1e7f00-0000-4000-8000-000000000001") }
 
 // try says what becomes of a member: refused, ignored, or where it goes. An error
 // where nothing at all becomes of it: then the adapter drops it in silence.
 func (p *probe) try(m member) (string, error) {
 	base := *p.open.Config
-	base.Model = nil
+	base.Model = nil // the recording may name one, which would hide that naming another has no effect
 	if m.given != nil {
 		m.given(&base)
 	}
@@ -192,6 +194,8 @@ func (p *probe) try(m member) (string, error) {
 	return where, nil
 }
 
+// outcome judges one member by two runs. What the adapter says comes first: a refusal,
+// a remark in the log; then what it does.
 func (p *probe) outcome(m member, without, with trace) (string, error) {
 	info := p.harness.Info()
 	where := with.differs(without)
