@@ -124,6 +124,7 @@ func FuzzLine(f *testing.F) {
 	} {
 		f.Add([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":` + update + `}}`))
 	}
+	addFixtures(f)
 	f.Fuzz(func(t *testing.T, line []byte) {
 		sameWithoutProbe(t, line)
 		s := running(t, nil)

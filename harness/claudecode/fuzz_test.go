@@ -27,6 +27,7 @@ func FuzzLine(f *testing.F) {
 		}
 		f.Add(script)
 	}
+	addFixtures(f)
 	f.Fuzz(func(t *testing.T, script []byte) {
 		d := &driver{t: t, b: newBooks(), tr: New(Options{}).New(harness.Launch{NativeID: "native"}, ids())}
 		for line := range bytes.Lines(script) {
