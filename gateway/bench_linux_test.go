@@ -136,4 +136,3 @@ func requestID(b *testing.B, stdin []byte, n int) []byte {
 	b.Fatalf("the harness was asked too little:\n%s", stdin)
 	return nil
 }
-

@@ -163,7 +163,7 @@ func (p *peer) read() {
 // take notes one line.
 func (p *peer) take(text string) {
 	s := said{At: len(p.lines), Raw: text}
-	if err := json.Unmarshal([]byte(text), &s); err != nil || strings.ContainsAny(text, "\r\u2028\u2029") {
+	if err := json.Unmarshal([]byte(text), &s); err != nil && !strings.HasPrefix(text, "[") || strings.ContainsAny(text, "\r\u2028\u2029") {
 		p.faults = append(p.faults, "not fit for the wire: "+text)
 	}
 	if s.Method == "event" {
@@ -354,4 +354,14 @@ func (p *peer) count(fits func(said) bool) (n int) {
 func (p *peer) hello() said {
 	p.t.Helper()
 	return p.call("initialize", map[string]any{"protocolVersion": 2, "capabilities": map[string]any{"openHarnesses": true}})
+}
+
+// waitUntil waits for a condition that nothing announces.
+func waitUntil(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited too long until %s", what)
+		}
+	}
 }
