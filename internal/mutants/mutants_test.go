@@ -150,7 +150,7 @@ func writtenLaws(t *testing.T) []law {
 		}
 		laws = append(laws, l)
 	}
-	if len(laws) < 40 {
+	if len(laws) < 90 {
 		t.Fatalf("only %d laws are written down", len(laws))
 	}
 	return laws
