@@ -3,9 +3,15 @@ package e2e
 import (
 	"bytes"
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agent-server/fixtures"
 )
 
 // said is what one run of the command wrote, and how it ended.
@@ -46,6 +52,33 @@ func TestRun(t *testing.T) {
 		got.check(t, "a b\n", "no violation")
 		p.nothingLeft(t)
 	})
+}
+
+// A run that a person records plays as the fixtures do.
+func TestRunRecords(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	dir := filepath.Join(t.TempDir(), "recording")
+	p.runCommand(t, "run", "tool", "--harness", "demo", "--record", dir).check(t, "The demo read no file", "read_file")
+	read := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	played, err := fixtures.Play([]byte(read("native.jsonl")), harnessOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range map[string][]byte{"native.jsonl": played.Native, "events.jsonl": played.Events, "state.json": played.State} {
+		if diff := cmp.Diff(read(name), string(got)); diff != "" {
+			t.Errorf("%s (-recorded +played):\n%s", name, diff)
+		}
+	}
+	if len(played.Violations) > 0 {
+		t.Errorf("violations: %v", played.Violations)
+	}
 }
 
 // check wants a turn that ended well.
