@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"agent-server/harness"
@@ -31,8 +32,9 @@ type puppet struct {
 	faults  []protocol.Fault
 	bad     error
 	restart bool
-	// panics: so does Check.
-	panics bool
+	// panics: so does Check; infoPanics: so does Info, while it is true.
+	panics     bool
+	infoPanics *atomic.Bool
 }
 
 // act is a line of the puppet, both ways.
@@ -44,6 +46,9 @@ type act struct {
 }
 
 func (p *puppet) Info() harness.Info {
+	if p.infoPanics != nil && p.infoPanics.Load() {
+		panic("the puppet's Info panics")
+	}
 	info := p.info
 	info.ID = p.id
 	info.Capabilities = protocol.AgentCapabilities{MultiTurn: true, PermissionRequests: true, ModelSwitch: protocol.ModelSwitchUnsupported}

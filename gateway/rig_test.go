@@ -184,6 +184,9 @@ func (p *peer) verdict() {
 	for _, f := range p.faults {
 		p.t.Error(f)
 	}
+	if p.judge == nil {
+		return
+	}
 	for _, v := range p.judge.Finish() {
 		p.t.Errorf("at the end: %s at %d: %s", v.Rule, v.Index, v.Message)
 	}
