@@ -309,7 +309,7 @@ func TestStuckReader(t *testing.T) {
 	const n = 12_000
 	name := strings.Repeat("s", 1000) // 12 MB in all: more than the system buffers
 	d := &door{prepare: func(s *source) { s.log(name, n) }}
-	d.open(t, handler(echo), transport.ListenOptions{Socket: transport.SocketOptions{WriteTimeout: 500 * time.Millisecond}})
+	d.open(t, handler(echo), transport.ListenOptions{Socket: transport.SocketOptions{WriteTimeout: 3 * time.Second}})
 	stuck := meet(t, d.URL(), nil)
 	_ = stuck.NetConn().(*net.TCPConn).SetReadBuffer(4096)
 	live := meet(t, d.URL(), nil)
@@ -332,7 +332,7 @@ func TestStuckReader(t *testing.T) {
 // after two pings; one that answers pings and says nothing else is not.
 func TestSilentPeer(t *testing.T) {
 	t.Parallel()
-	d := listen(t, handler(echo), transport.ListenOptions{Socket: transport.SocketOptions{PingInterval: 200 * time.Millisecond}})
+	d := listen(t, handler(echo), transport.ListenOptions{Socket: transport.SocketOptions{PingInterval: 500 * time.Millisecond}})
 	hole := blackhole(t, d.Addr().String())
 	lost := meet(t, "ws://"+hole.addr, nil)
 	lost.ask("1")
