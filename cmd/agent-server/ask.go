@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,94 +13,127 @@ import (
 	"agent-server/protocol"
 )
 
-// asker asks for permissions one after another; answers are lines of stdin. Its
-// reader starts with the first question and ends with stdin or the process: a
-// read of a terminal cannot be taken back.
+// asker asks for permissions, one after another; answers are lines of stdin.
+// Where nobody can be asked any more, it refuses.
+//
+// Its reader starts with the first question and ends with stdin or the process: a
+// read that waits cannot be taken back. Safe for concurrent use.
 type asker struct {
-	in   io.Reader
-	talk io.Writer
+	*screen
+	in *bufio.Scanner
+	// terminal is stdin where a person types there; nil where it is a file or a
+	// pipe, whose lines wait for their questions.
+	terminal *os.File
+	// answers counts those on their way.
+	answers sync.WaitGroup
 
-	mu      sync.Mutex
-	reading bool
-	ended   bool
-	queue   []question
+	mu     sync.Mutex
+	wanted *sync.Cond
+	// reading: the reader runs. ended: it has; stdin is over. closed: nothing is
+	// asked any more.
+	reading, ended, closed bool
+	queue                  []question
 }
 
+// question is one request and what its answer goes to.
 type question struct {
 	ev     *protocol.PermissionRequested
-	answer func(optionID string)
+	answer func(protocol.PermissionOutcome)
 }
 
-func newAsker(in io.Reader, talk io.Writer) *asker { return &asker{in: in, talk: talk} }
+func newAsker(in io.Reader, s *screen) *asker {
+	a := &asker{in: bufio.NewScanner(in), screen: s}
+	if f, ok := in.(*os.File); ok && isTerminal(f) {
+		a.terminal = f
+	}
+	a.wanted = sync.NewCond(&a.mu)
+	return a
+}
 
-// put asks a question; answer is called once, unless it is withdrawn.
-func (a *asker) put(ev *protocol.PermissionRequested, answer func(string)) {
+// put asks a question; answer is called once, on a goroutine of its own, unless
+// the question is withdrawn.
+func (a *asker) put(ev *protocol.PermissionRequested, answer func(protocol.PermissionOutcome)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(ev.Options) == 0 {
-		fmt.Fprintf(a.talk, "? %s: no option was offered; it stays open until the turn is cancelled\n", ev.Title)
+	if a.closed {
 		return
 	}
 	a.queue = append(a.queue, question{ev, answer})
-	if a.ended {
-		a.refuseAll()
-		return
-	}
 	if len(a.queue) == 1 {
 		a.prompt()
 	}
-	if !a.reading {
+	switch {
+	case a.ended:
+		a.refuseAll()
+	case !a.reading:
 		a.reading = true
 		go a.read()
 	}
+	a.wanted.Signal()
 }
 
-// withdraw forgets a question that was resolved elsewhere.
+// withdraw forgets a question that was resolved otherwise.
 func (a *asker) withdraw(requestID string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for i, q := range a.queue {
-		if q.ev.RequestID == requestID {
-			a.queue = append(a.queue[:i], a.queue[i+1:]...)
-			if i == 0 && len(a.queue) > 0 {
-				a.prompt()
-			}
-			return
-		}
+	i := slices.IndexFunc(a.queue, func(q question) bool { return q.ev.RequestID == requestID })
+	if i < 0 {
+		return
+	}
+	a.queue = slices.Delete(a.queue, i, i+1)
+	if i == 0 {
+		a.remark("  no longer asked")
+		a.next()
 	}
 }
 
-// stop forgets every question.
-func (a *asker) stop() {
+// close forgets what is still asked and waits for the answers on their way.
+func (a *asker) close() {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.queue = nil
+	a.queue, a.closed = nil, true
+	a.mu.Unlock()
+	a.answers.Wait()
 }
 
-// prompt shows the first question.
+// next shows the question that is first now.
+func (a *asker) next() {
+	if len(a.queue) > 0 {
+		a.prompt()
+	}
+}
+
+// prompt shows the first question with all that consent is asked for.
 func (a *asker) prompt() {
 	ev := a.queue[0].ev
-	fmt.Fprintf(a.talk, "? %s\n", ev.Title)
-	if ev.ToolCall != nil && len(ev.ToolCall.RawInput) > 2 {
-		fmt.Fprintf(a.talk, "  %s\n", clip(string(ev.ToolCall.RawInput), 400))
+	a.line(a.style.bold, "? "+oneLine(ev.Title))
+	if ev.ToolCall != nil {
+		for _, l := range inputLines(ev.ToolCall.RawInput) {
+			a.line("", "    "+l)
+		}
 	}
 	for i, o := range ev.Options {
-		fmt.Fprintf(a.talk, "  %d) %s [%s]\n", i+1, o.Name, o.Kind)
+		a.line("", fmt.Sprintf("  %d) %s [%s]", i+1, oneLine(o.Name), o.Kind))
 	}
-	fmt.Fprint(a.talk, "  choose: ")
+	if a.terminal != nil {
+		// What was typed before the question was seen consents to nothing.
+		forgetTyped(a.terminal)
+	}
+	if !a.ended {
+		a.ask(invitation(ev.Options))
+	}
 }
 
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
+func invitation(options []protocol.PermissionOption) string {
+	if len(options) == 0 {
+		return "  it offers no answer; an empty line refuses: "
 	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
+	return "  choose: "
 }
 
+// read takes lines until stdin ends, each for the question that is first then.
 func (a *asker) read() {
-	lines := bufio.NewScanner(a.in)
-	for lines.Scan() {
-		a.line(strings.TrimSpace(lines.Text()))
+	for a.awaitQuestion(); a.in.Scan(); a.awaitQuestion() {
+		a.take(strings.TrimSpace(a.in.Text()))
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,59 +141,81 @@ func (a *asker) read() {
 	a.refuseAll()
 }
 
-func (a *asker) line(text string) {
+// awaitQuestion leaves stdin unread while nothing is asked.
+func (a *asker) awaitQuestion() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for len(a.queue) == 0 {
+		a.wanted.Wait()
+	}
+}
+
+// take judges one line.
+func (a *asker) take(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.queue) == 0 {
 		return
 	}
 	q := a.queue[0]
-	id, ok := choose(q.ev.Options, text)
-	if !ok {
-		fmt.Fprintf(a.talk, "  %q is none of them; a number, an option id or a kind\n  choose: ", text)
+	if len(q.ev.Options) == 0 && text == "" {
+		a.reply(refusalOf(q.ev.Options), "refused")
 		return
 	}
+	o, ok := choose(q.ev.Options, text)
+	if !ok {
+		a.line("", fmt.Sprintf("  %q is none of them: a number, an option id or a kind", text))
+		a.ask(invitation(q.ev.Options))
+		return
+	}
+	a.reply(protocol.PermissionOutcome{Outcome: protocol.OutcomeSelected, OptionID: o.OptionID}, o.Name)
+}
+
+// reply answers the first question. A person has seen what was typed; in a
+// transcript it is missing.
+func (a *asker) reply(outcome protocol.PermissionOutcome, said string) {
+	q := a.queue[0]
 	a.queue = a.queue[1:]
-	go q.answer(id)
-	if len(a.queue) > 0 {
-		a.prompt()
+	if a.terminal != nil {
+		a.talk.typed()
+	} else {
+		a.ask(oneLine(said) + "\n")
 	}
+	a.answers.Go(func() { q.answer(outcome) })
+	a.next()
 }
 
-// choose reads a number, an option id or a kind.
-func choose(options []protocol.PermissionOption, text string) (string, bool) {
-	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(options) {
-		return options[n-1].OptionID, true
-	}
-	for _, o := range options {
-		if text != "" && (text == o.OptionID || text == string(o.Kind)) {
-			return o.OptionID, true
-		}
-	}
-	return "", false
-}
-
-// refuseAll answers what is left where nobody can be asked any more.
+// refuseAll answers what is left where nobody can be asked.
 func (a *asker) refuseAll() {
 	for _, q := range a.queue {
-		id, ok := rejection(q.ev.Options)
-		if !ok {
-			fmt.Fprintf(a.talk, "\n  nobody to ask, and no option refuses: %s stays open\n", q.ev.Title)
-			continue
-		}
-		fmt.Fprintf(a.talk, "\n  nobody to ask: refused (%s)\n", q.ev.Title)
-		go q.answer(id)
+		a.remark("  nobody to ask: refused (" + oneLine(q.ev.Title) + ")")
+		a.answers.Go(func() { q.answer(refusalOf(q.ev.Options)) })
 	}
 	a.queue = nil
 }
 
-func rejection(options []protocol.PermissionOption) (string, bool) {
+// choose reads a number, an option id or a kind.
+func choose(options []protocol.PermissionOption, text string) (protocol.PermissionOption, bool) {
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(options) {
+		return options[n-1], true
+	}
+	for _, o := range options {
+		if text != "" && (text == o.OptionID || text == string(o.Kind)) {
+			return o, true
+		}
+	}
+	return protocol.PermissionOption{}, false
+}
+
+// refusalOf is the narrowest refusal that is offered; where none is, the request
+// is cancelled, which every harness takes for a no.
+func refusalOf(options []protocol.PermissionOption) protocol.PermissionOutcome {
 	for _, kind := range []protocol.PermissionKind{protocol.RejectOnce, protocol.RejectAlways} {
 		for _, o := range options {
 			if o.Kind == kind {
-				return o.OptionID, true
+				return protocol.PermissionOutcome{Outcome: protocol.OutcomeSelected, OptionID: o.OptionID}
 			}
 		}
 	}
-	return "", false
+	return protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"time"
 
 	"agent-server/client"
 	"agent-server/gateway"
@@ -26,28 +25,28 @@ func openLocal(ctx context.Context, o gateway.Options) (*local, error) {
 	}
 	here, there := net.Pipe()
 	sub := gw.Connect(gateway.ConnectOptions{Pause: true, Name: "run"})
-	stream := transport.Open(transport.NDJSON(there, there, 0, 0, there.Close), sub, sub, transport.Options{Logger: o.Logger})
-	c, err := client.Attach(ctx, transport.NDJSON(here, here, client.DefaultMaxLineBytes, 0, here.Close),
-		client.Options{Name: "agent-server run", Version: version, OpenHarnesses: true})
-	l := &local{Client: c, gw: gw, stream: stream}
+	l := &local{gw: gw}
+	l.stream = transport.Open(transport.NDJSON(there, there, 0, 0, there.Close), sub, sub, transport.Options{Logger: o.Logger})
+	l.Client, err = client.Attach(ctx, transport.NDJSON(here, here, client.DefaultMaxLineBytes, 0, here.Close),
+		client.Options{Name: "agent-server run", Version: o.Version, OpenHarnesses: true})
 	if err != nil {
-		return nil, errors.Join(err, l.end(0))
+		return nil, errors.Join(err, l.close())
 	}
 	return l, nil
 }
 
-// end stops what runs and waits for it, for bound at most before it is killed.
-func (l *local) end(bound time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), bound)
-	defer cancel()
-	err := l.gw.Shutdown(ctx, 0)
-	if bound == 0 {
-		err = nil
-	}
-	// The stream is closed in any case; what was not flushed nobody wants.
-	_ = l.stream.Finish(ctx)
+// shutdown asks for the end of what runs and waits for it, as long as ctx allows.
+func (l *local) shutdown(ctx context.Context) error { return l.gw.Shutdown(ctx, 0) }
+
+// close kills what is left and waits for everything. Nobody reads the stream any
+// more: it is not flushed.
+func (l *local) close() error {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = l.stream.Finish(now)
+	var err error
 	if l.Client != nil {
-		err = errors.Join(err, l.Client.Close())
+		err = l.Client.Close()
 	}
 	l.stream.Wait()
 	return errors.Join(err, l.gw.Close())

@@ -5,7 +5,11 @@
 // stdout is data, stderr is talk. It refuses to know what events mean: rendering
 // folds them with the shipped reducer.
 //
-// main runs on one goroutine; whatever it starts is waited for before it exits.
+// A run has two goroutines: one follows the turn and is the only one that writes
+// to stdout, the other (main's) hears signals and clocks and never writes, so
+// that a stuck terminal cannot hold up a Ctrl-C. Whatever is started is waited
+// for before the command exits, but for a read of stdin and a write to a stdout
+// that nobody reads: the system gives no way to end those.
 package main
 
 import (
@@ -15,20 +19,23 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-
-	"agent-server/harness/process"
 )
 
 // Exit codes.
 const (
-	exitOK          = 0
-	exitViolation   = 1
-	exitUsage       = 2
-	exitTurnFailed  = 3
+	exitOK = 0
+	// exitViolation: a stream broke the protocol's laws. It wins over all others.
+	exitViolation = 1
+	// exitUsage: what was asked for cannot be begun: flags, files, a harness that
+	// is not here.
+	exitUsage = 2
+	// exitFailed: the turn failed or timed out, or what it gave could not be shown.
+	exitFailed = 3
+	// exitInterrupted: a signal asked for the end.
 	exitInterrupted = 130
 )
 
-// exitError carries an exit code through cobra; its text, if any, has yet to be
+// exitError carries an exit code through cobra. Its text, if any, has yet to be
 // printed.
 type exitError struct {
 	code int
@@ -46,30 +53,30 @@ func (e *exitError) Error() string {
 // Unwrap gives what went wrong.
 func (e *exitError) Unwrap() error { return e.err }
 
-func main() {
-	if err := process.EnableSubreaper(); err != nil {
-		fmt.Fprintln(os.Stderr, "agent-server: orphans of harnesses cannot be adopted:", err)
-	}
-	os.Exit(run(context.Background(), os.Args[1:]))
+// usage makes an error of the caller's, about a flag or an argument.
+func usage(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-// run executes the command line and gives the exit code.
+func main() { os.Exit(run(context.Background(), os.Args[1:])) }
+
+// run executes the command line and gives the exit code. An error without a code
+// is cobra's own: a flag or an argument that it does not know.
 func run(ctx context.Context, args []string) int {
 	root := newRoot()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	var exit *exitError
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &exit):
-		if text := exit.Error(); text != "" {
-			fmt.Fprintln(os.Stderr, "agent-server:", text)
-		}
-		return exit.code
+	case !errors.As(err, &exit):
+		fmt.Fprintf(os.Stderr, "agent-server: %v\nsee \"%s --help\"\n", err, cmd.CommandPath())
+		return exitUsage
+	case exit.Error() != "":
+		fmt.Fprintln(os.Stderr, "agent-server:", exit)
 	}
-	fmt.Fprintln(os.Stderr, "agent-server:", err)
-	return exitUsage
+	return exit.code
 }
 
 func newRoot() *cobra.Command {
@@ -83,7 +90,6 @@ turns their output into one canonical event stream, and serves it over JSON-RPC.
   agent-server serve --stdio`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newRunCommand(), newServeCommand(), newVerifyCommand(), newVersionCommand(), newDemoAgentCommand())

@@ -2,61 +2,58 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"strings"
-	"sync"
 
-	"golang.org/x/term"
-
-	"agent-server/echo"
 	"agent-server/protocol"
 	"agent-server/reducer"
 )
 
-// ANSI styles; "" where colour is off.
-type styles struct{ dim, bold, red, green, reset string }
-
-var coloured = styles{dim: "\x1b[2m", bold: "\x1b[1m", red: "\x1b[31m", green: "\x1b[32m", reset: "\x1b[0m"}
-
-// colourFor says how to style a file: colour only on a terminal, and never with
-// NO_COLOR set.
-func colourFor(f *os.File) styles {
-	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(f.Fd())) {
-		return styles{}
-	}
-	return coloured
-}
-
-// renderer shows a session by folding it: the answer goes to out, everything
-// else to talk. With json set it prints the envelopes instead.
+// renderer shows a session by folding it: the answer goes to stdout, everything
+// else is talk. With json set it prints the envelopes instead. One goroutine uses
+// it.
 type renderer struct {
-	json  bool
-	out   io.Writer
-	talk  io.Writer
-	style styles
+	*screen
+	json bool
+	// resuming: a native session was asked for.
+	resuming bool
 
-	mu     sync.Mutex
-	conv   *reducer.Conversation
-	count  int
-	shown  map[string]int
-	status map[string]protocol.ToolStatus
-	// outOpen, talkOpen: the last line of that file has no newline yet.
-	outOpen, talkOpen bool
+	conv *reducer.Conversation
+	buf  []byte
+	// speaker says how each message is shown.
+	speaker map[string]speaker
+	// shown counts the bytes of each part's text that were shown.
+	shown map[place]int
+	// status is what the last card of each tool said.
+	status map[place]protocol.ToolStatus
+	// last is the part whose text was written last.
+	last place
 }
 
-func newRenderer(json bool) *renderer {
-	return &renderer{json: json, out: os.Stdout, talk: os.Stderr, style: colourFor(os.Stderr),
-		shown: map[string]int{}, status: map[string]protocol.ToolStatus{}}
+// place is a part: the same id may stand in two messages.
+type place struct{ message, part string }
+
+// speaker says whose message it is.
+type speaker int
+
+const (
+	// agent: the answer.
+	agent speaker = iota
+	// subagent: talk.
+	subagent
+	// user: not shown; who runs a turn knows what was asked.
+	user
+)
+
+func newRenderer(s *screen, json, resuming bool) *renderer {
+	return &renderer{screen: s, json: json, resuming: resuming, speaker: map[string]speaker{},
+		shown: map[place]int{}, status: map[place]protocol.ToolStatus{}}
 }
 
 // envelope shows one event.
 func (r *renderer) envelope(env protocol.Envelope) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.count++
 	if r.json {
-		_, _ = r.out.Write(append(protocol.AppendEnvelope(nil, env), '\n'))
+		r.buf = append(protocol.AppendEnvelope(r.buf[:0], env), '\n')
+		r.data(r.buf)
 		return
 	}
 	var changes []reducer.Change
@@ -65,8 +62,10 @@ func (r *renderer) envelope(env protocol.Envelope) {
 		r.change(ch, env.Event)
 	}
 	switch ev := env.Event.(type) {
+	case *protocol.SessionCreated:
+		r.created(ev)
 	case *protocol.ErrorEvent:
-		r.line(r.style.red, fmt.Sprintf("! %s: %s", ev.Category, ev.Message))
+		r.fault(ev)
 	case *protocol.TurnEnded:
 		r.turnEnded(ev)
 	}
@@ -74,162 +73,140 @@ func (r *renderer) envelope(env protocol.Envelope) {
 
 // change shows what the fold says has changed.
 func (r *renderer) change(ch reducer.Change, ev protocol.Event) {
-	if ch.Kind != reducer.PartUpserted {
-		return
+	switch ch.Kind {
+	case reducer.MessageUpserted:
+		r.speaker[ch.MessageID] = r.speakerOf(ch.MessageID)
+	case reducer.CompactionUpserted:
+		r.compaction(ev)
+	case reducer.PartUpserted:
+		r.part(place{ch.MessageID, ch.PartID}, ev)
 	}
-	if _, mine := echo.TurnOf(ch.MessageID); mine {
+}
+
+func (r *renderer) speakerOf(message string) speaker {
+	m, _ := r.conv.Message(message)
+	switch {
+	case m.ParentToolCallID != nil:
+		return subagent
+	case m.Role == protocol.RoleUser:
+		return user
+	}
+	return agent
+}
+
+// part shows what is new in one. A delta is shown as it came: the part itself is
+// not copied for each.
+func (r *renderer) part(at place, ev protocol.Event) {
+	if r.speaker[at.message] == user {
 		return
 	}
 	if d, ok := ev.(*protocol.MessagePartDelta); ok {
-		// The fold took it; the part itself is not copied for each delta.
-		r.delta(d)
+		r.delta(at, d.Delta)
 		return
 	}
-	part, _ := r.conv.Part(ch.MessageID, ch.PartID)
+	part, _ := r.conv.Part(at.message, at.part)
 	switch p := part.(type) {
 	case *protocol.TextPart:
-		r.text(p.ID, p.Text)
+		r.rest(at, p.Text, r.say)
 	case *protocol.ReasoningPart:
-		r.reasoning(p.ID, p.Text)
+		r.rest(at, p.Text, r.think)
 	case *protocol.ToolPart:
-		r.tool(p)
+		r.tool(at, p)
+	case *protocol.ImagePart:
+		r.once(at, "image "+p.MimeType)
+	case *protocol.FilePart:
+		r.once(at, "file "+p.MimeType)
+	case *protocol.UnknownPart:
+		r.once(at, "part of type "+string(p.Type()))
 	}
 }
 
-func (r *renderer) delta(d *protocol.MessagePartDelta) {
-	switch x := d.Delta.(type) {
+func (r *renderer) delta(at place, d protocol.Delta) {
+	switch d := d.(type) {
 	case *protocol.TextDelta:
-		r.shown[d.PartID] += len(x.Text)
-		r.answer(x.Text)
+		r.shown[at] += len(d.Text)
+		r.say(at, d.Text)
 	case *protocol.ReasoningDelta:
-		r.shown[d.PartID] += len(x.Text)
-		r.aside(x.Text)
+		r.shown[at] += len(d.Text)
+		r.think(at, d.Text)
 	}
 }
 
-// text shows what of a snapshot the deltas have not shown.
-func (r *renderer) text(id, text string) {
-	if n := r.shown[id]; n < len(text) {
-		r.shown[id] = len(text)
-		r.answer(text[n:])
+// rest shows what of a snapshot the deltas have not shown.
+func (r *renderer) rest(at place, text string, show func(place, string)) {
+	if n := r.shown[at]; n < len(text) {
+		r.shown[at] = len(text)
+		show(at, text[n:])
 	}
 }
 
-func (r *renderer) reasoning(id, text string) {
-	if n := r.shown[id]; n < len(text) {
-		r.shown[id] = len(text)
-		r.aside(text[n:])
-	}
-}
-
-func (r *renderer) answer(s string) {
-	if s == "" {
+// say is text: a sub-agent's is talk, not the answer. Each part begins a line.
+func (r *renderer) say(at place, text string) {
+	if r.speaker[at.message] == subagent {
+		r.think(at, text)
 		return
 	}
-	r.closeTalk()
-	fmt.Fprint(r.out, s)
-	r.outOpen = !strings.HasSuffix(s, "\n")
-}
-
-func (r *renderer) aside(s string) {
-	if s == "" {
-		return
+	if at != r.last {
+		r.out.fresh()
+		r.last = at
 	}
-	r.closeOut()
-	fmt.Fprint(r.talk, r.style.dim+s+r.style.reset)
-	r.talkOpen = !strings.HasSuffix(s, "\n")
+	r.answer(text)
 }
 
-// line is a whole line of talk.
-func (r *renderer) line(style, s string) {
-	r.closeOut()
-	r.closeTalk()
-	fmt.Fprintln(r.talk, style+s+r.style.reset)
+func (r *renderer) think(at place, text string) {
+	if at != r.last {
+		r.talk.fresh()
+		r.last = at
+	}
+	r.aside(text)
 }
 
-func (r *renderer) closeOut() {
-	if r.outOpen {
-		fmt.Fprintln(r.out)
-		r.outOpen = false
+// once names what a terminal cannot show.
+func (r *renderer) once(at place, what string) {
+	if r.shown[at] == 0 {
+		r.shown[at] = 1
+		r.remark("[" + what + "]")
 	}
 }
 
-func (r *renderer) closeTalk() {
-	if r.talkOpen {
-		fmt.Fprintln(r.talk)
-		r.talkOpen = false
+// created names the native session, which is what --resume takes.
+func (r *renderer) created(ev *protocol.SessionCreated) {
+	if r.resuming && ev.Resumed != nil && !*ev.Resumed {
+		r.line(r.style.red, "! the session could not be resumed: this is a new one, without its context")
+	}
+	r.remark(fmt.Sprintf("session %s of %s", ev.NativeSessionID, ev.Harness))
+}
+
+func (r *renderer) compaction(ev protocol.Event) {
+	if k, ok := ev.(*protocol.SessionCompaction); ok {
+		r.remark("compaction of the context: " + strings.ReplaceAll(string(k.Status), "_", " "))
 	}
 }
 
-// tool shows a card whenever a call's status has changed.
-func (r *renderer) tool(p *protocol.ToolPart) {
-	status := p.State.Status()
-	if status == protocol.ToolPending || r.status[p.ID] == status {
-		return
+func (r *renderer) fault(ev *protocol.ErrorEvent) {
+	text := fmt.Sprintf("! %s: %s", ev.Category, ev.Message)
+	if ev.Recoverable {
+		text += " (it goes on)"
 	}
-	r.status[p.ID] = status
-	switch status {
-	case protocol.ToolInProgress:
-		r.line(r.style.bold, "* "+toolName(p))
-	case protocol.ToolCompleted:
-		r.line(r.style.green, "+ "+toolName(p))
-		r.result(p)
-	case protocol.ToolFailed:
-		r.line(r.style.red, "x "+toolName(p))
-		r.result(p)
-	case protocol.ToolCancelled:
-		r.line(r.style.dim, "- "+toolName(p)+" (cancelled)")
-	}
+	r.line(r.style.red, text)
 }
 
-func toolName(p *protocol.ToolPart) string {
-	if p.Title != nil && *p.Title != "" && *p.Title != p.ToolName {
-		return p.ToolName + ": " + *p.Title
-	}
-	return p.ToolName
-}
-
-// resultLines is how much of a tool's result is shown.
-const resultLines = 12
-
-func (r *renderer) result(p *protocol.ToolPart) {
-	text := strings.TrimRight(reducer.ToolResultText(p), "\n")
-	if text == "" {
-		return
-	}
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		if i == resultLines {
-			r.line(r.style.dim, fmt.Sprintf("  … %d more lines", len(lines)-i))
-			return
-		}
-		r.line(r.style.dim, "  "+l)
-	}
-}
-
+// turnEnded says how, unless it ended as one hopes or its error was shown.
 func (r *renderer) turnEnded(ev *protocol.TurnEnded) {
-	if ev.StopReason == protocol.StopEndTurn {
-		return
+	if ev.StopReason != protocol.StopEndTurn && ev.Error == nil {
+		r.remark("turn ended: " + string(ev.StopReason))
 	}
-	if ev.Error == nil {
-		r.line(r.style.dim, "turn ended: "+string(ev.StopReason))
+	var spent []string
+	if t := ev.Tokens; t != nil {
+		spent = append(spent, fmt.Sprintf("tokens: %.0f in, %.0f out", t.Input, t.Output))
+		if t.Cache != nil {
+			spent = append(spent, fmt.Sprintf("cache: %.0f read, %.0f written", t.Cache.Read, t.Cache.Write))
+		}
 	}
-}
-
-// remark is talk of our own.
-func (r *renderer) remark(s string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.line(r.style.dim, s)
-}
-
-// fresh closes open lines, so that a question starts on its own.
-func (r *renderer) fresh() { r.end() }
-
-// end closes the last line.
-func (r *renderer) end() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closeOut()
-	r.closeTalk()
+	if ev.Cost != nil {
+		spent = append(spent, fmt.Sprintf("cost: $%.4f", *ev.Cost))
+	}
+	if len(spent) > 0 {
+		r.remark(strings.Join(spent, "; "))
+	}
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,8 +13,12 @@ import (
 	"agent-server/transport"
 )
 
-// flushBound is what the last events may take to leave.
-const flushBound = 10 * time.Second
+const (
+	// flushBound is what the last events may take to leave.
+	flushBound = 10 * time.Second
+	// killedBound is the same where we are told to end at once.
+	killedBound = time.Second
+)
 
 type serveFlags struct {
 	setup
@@ -30,62 +32,125 @@ func newServeCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the protocol on stdin and stdout",
 		Long: `Serve protocol 2: JSON-RPC 2.0, one object a line. stdout carries the wire and
-nothing else; the log goes to stderr. End of input cancels what runs and ends the
-gateway; SIGTERM and SIGINT let running turns finish within --drain-timeout first.`,
+nothing else; the log goes to stderr.
+
+It ends when stdin ends (what runs is cancelled), when a client calls shutdown, and
+on SIGTERM, SIGINT or SIGHUP: running turns may then go on for --drain-timeout and
+are cancelled after it. In each case every request that was read is answered, every
+event is written, and no harness is left. A second signal kills what is left.
+
+Exit codes: 0 ended in order; 2 usage; 3 something was left unsaid or would not end;
+130 killed by a second signal.`,
 		Example: `  agent-server serve --stdio
+  agent-server serve --acp-agent gemini="gemini --experimental-acp"
   printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":2}}' | agent-server serve --stdio`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve() },
 	}
 	f.flags(cmd)
 	cmd.Flags().BoolVar(&f.stdio, "stdio", true, "serve on stdin and stdout")
-	cmd.Flags().DurationVar(&f.drain, "drain-timeout", gateway.DefaultDrainTimeout, "how long running turns may go on after SIGTERM")
+	cmd.Flags().DurationVar(&f.drain, "drain-timeout", gateway.DefaultDrainTimeout, "how long running turns may go on after a signal or shutdown")
 	return cmd
 }
 
-func (f *serveFlags) serve(ctx context.Context) error {
-	if !f.stdio {
-		return &exitError{exitUsage, errors.New("--stdio=false leaves nothing to serve on")}
+func (f *serveFlags) serve() error {
+	switch {
+	case !f.stdio:
+		return usage("--stdio=false leaves nothing to serve on")
+	case f.drain < 0:
+		return usage("--drain-timeout %s: want a time that is not negative", f.drain)
 	}
 	o, err := f.options()
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return usage("%w", err)
 	}
 	o.DrainTimeout = f.drain
 	if f.drain == 0 {
-		o.DrainTimeout = -1
+		o.DrainTimeout = -1 // its zero is the default
 	}
+	signals, usual := stopSignals()
+	defer usual()
+	adoptOrphans()
 	gw, err := gateway.New(o)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return usage("%w", err)
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	sub := gw.Connect(gateway.ConnectOptions{Pause: true, Name: "stdio"})
 	framing := transport.NDJSON(os.Stdin, os.Stdout, 0, 0, closeStdio)
-	stream := transport.Open(framing, sub, sub, transport.Options{Logger: o.Logger})
-	return errors.Join(f.untilEnd(ctx, gw, stream), gw.Close())
+	s := &serving{gw: gw, stream: transport.Open(framing, sub, sub, transport.Options{Logger: o.Logger}), signals: signals, drain: f.drain}
+	return s.exit(s.untilEnd())
 }
 
-// untilEnd waits for what ends the gateway: a signal, a client's shutdown, or
-// the end of input; then lets it end in order.
-func (f *serveFlags) untilEnd(ctx context.Context, gw *gateway.Gateway, stream *transport.Stream) error {
+// serving is a gateway on stdio.
+type serving struct {
+	gw      *gateway.Gateway
+	stream  *transport.Stream
+	signals <-chan os.Signal
+	drain   time.Duration
+	// heard counts signals; killed is set by the second.
+	heard  int
+	killed bool
+}
+
+// untilEnd waits for what ends the gateway, and lets it end in order.
+func (s *serving) untilEnd() error {
 	drain := time.Duration(0)
+	input := s.stream.InputEnded()
 	select {
-	case <-ctx.Done():
-		drain = f.drain
-	case <-gw.Done():
-	case <-stream.InputEnded():
-	case <-stream.Closed():
+	case <-s.signals:
+		s.heard, drain = 1, s.drain
+	case <-s.gw.Done(): // a client has asked for it
+	case <-input:
+		input = nil
+	case <-s.stream.Closed():
+		input = nil
 	}
-	err := gw.Shutdown(context.Background(), drain)
-	flush, cancel := context.WithTimeout(context.Background(), flushBound)
+	err := s.shutdown(drain, input)
+	bound := flushBound
+	if s.killed {
+		bound = killedBound
+	}
+	flush, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
-	if ferr := stream.Finish(flush); ferr != nil {
-		err = errors.Join(err, ferr)
+	return errors.Join(err, s.stream.Finish(flush))
+}
+
+// shutdown ends every session. Nobody is left to drain for once stdin has ended.
+// The first signal may come after that: a group of processes is told at once.
+func (s *serving) shutdown(drain time.Duration, input <-chan struct{}) error {
+	ctx, kill := context.WithCancel(context.Background())
+	defer kill()
+	ended := make(chan error, 2)
+	begin := func(drain time.Duration) { go func() { ended <- s.gw.Shutdown(ctx, drain) }() }
+	begin(drain)
+	begun := 1
+	var errs []error
+	for begun > len(errs) {
+		select {
+		case err := <-ended:
+			errs = append(errs, err)
+		case <-input:
+			input = nil
+			begin(0)
+			begun++
+		case <-s.signals:
+			if s.heard++; s.heard > 1 {
+				s.killed = true
+				kill()
+			}
+		}
 	}
-	if err != nil {
-		return &exitError{exitTurnFailed, fmt.Errorf("ending: %w", err)}
+	return errs[0]
+}
+
+// exit closes the gateway, which kills what is left, and gives the exit code.
+func (s *serving) exit(err error) error {
+	closing := s.gw.Close()
+	switch err = errors.Join(err, closing); {
+	case s.killed:
+		return &exitError{exitInterrupted, errors.New("killed by a second signal")}
+	case err != nil:
+		return &exitError{exitFailed, fmt.Errorf("ending: %w", err)}
 	}
 	return nil
 }

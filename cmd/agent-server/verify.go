@@ -8,46 +8,63 @@ import (
 	"io"
 	"os"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"agent-server/client"
-	"agent-server/eventlog"
+	"agent-server/protocol"
 	"agent-server/transport"
 	"agent-server/verify"
 )
 
 func newVerifyCommand() *cobra.Command {
-	var base bool
+	var o verify.Options
 	cmd := &cobra.Command{
 		Use:   "verify FILE…",
 		Short: "Check recorded envelopes against the protocol's laws",
-		Long: `Check recorded envelopes, one a line, as "run --json" prints them or as the wire
-carries them (whole notifications are taken too). "-" is stdin. Sessions in one
-file are judged each by itself. Exit code 1: a violation was found.`,
+		Long: `Check recorded envelopes, one a line, as "run --json" prints them, or as stdout of
+"serve" carries them: answers there are passed over. "-" is stdin. Sessions in one
+file are judged each by itself; blank lines count for nothing.
+
+Exit codes: 0 no violation; 1 a violation was found; 2 usage, also a file that
+cannot be read.`,
 		Example: `  agent-server run "hello" --json > run.jsonl && agent-server verify run.jsonl
   agent-server run "hello" --json | agent-server verify -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			bad := 0
-			for _, name := range args {
-				n, err := verifyFile(cmd.OutOrStdout(), cmd.InOrStdin(), name, verify.Options{Base: base})
-				if err != nil {
-					return &exitError{exitUsage, err}
-				}
-				bad += n
-			}
-			if bad > 0 {
-				return &exitError{code: exitViolation}
-			}
-			return nil
+			return verifyFiles(cmd.OutOrStdout(), cmd.InOrStdin(), args, o)
 		},
 	}
-	cmd.Flags().BoolVar(&base, "base", false, "judge by the base protocol's rules alone")
+	cmd.Flags().BoolVar(&o.Base, "base", false, "judge by the base protocol's rules alone")
 	return cmd
 }
 
+// verifyFiles judges each; one that cannot be read leaves the others judged.
+func verifyFiles(out io.Writer, stdin io.Reader, names []string, o verify.Options) error {
+	w := bufio.NewWriter(out)
+	violations := 0
+	var faults []error
+	for _, name := range names {
+		n, err := verifyFile(w, stdin, name, o)
+		violations += n
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	faults = append(faults, w.Flush())
+	err := errors.Join(faults...)
+	switch {
+	case violations > 0:
+		return &exitError{exitViolation, err}
+	case err != nil:
+		return &exitError{exitUsage, err}
+	}
+	return nil
+}
+
 // verifyFile judges one file and prints a line a violation, then the count.
-func verifyFile(out io.Writer, stdin io.Reader, name string, o verify.Options) (int, error) {
+func verifyFile(out io.Writer, stdin io.Reader, name string, o verify.Options) (violations int, err error) {
 	in := stdin
 	if name != "-" {
 		f, err := os.Open(name)
@@ -58,39 +75,66 @@ func verifyFile(out io.Writer, stdin io.Reader, name string, o verify.Options) (
 		in = f
 	}
 	set := verify.NewSet(o)
-	found, events, err := judge(set, in)
+	tell := func(found []verify.Violation) {
+		violations += len(found)
+		for _, v := range found {
+			fmt.Fprintf(out, "%s: %s at event %d: %s\n", name, v.Rule, v.Index, v.Message)
+		}
+	}
+	events := 0
+	err = eachEnvelope(in, func(line []byte) {
+		events++
+		tell(set.AddRaw(line))
+	})
 	if err != nil {
-		return 0, fmt.Errorf("reading %s: %w", name, err)
+		return violations, fmt.Errorf("reading %s: %w", name, err)
 	}
-	w := bufio.NewWriter(out)
-	for _, v := range found {
-		fmt.Fprintf(w, "%s: %s at event %d: %s\n", name, v.Rule, v.Index, v.Message)
-	}
-	fmt.Fprintf(w, "%s: %d events, %d violations\n", name, events, len(found))
-	return len(found), w.Flush()
+	tell(set.Finish())
+	fmt.Fprintf(out, "%s: %d events, %d violations\n", name, events, violations)
+	return violations, nil
 }
 
-func judge(set *verify.Set, in io.Reader) (found []verify.Violation, events int, err error) {
+// eachEnvelope gives each line that is to be judged.
+func eachEnvelope(in io.Reader, f func(line []byte)) error {
 	lines := transport.NDJSON(in, io.Discard, client.DefaultMaxLineBytes, 0, nil)
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
-			return append(found, set.Finish()...), events, nil
+			return nil
 		}
 		if err != nil {
-			return nil, events, err
+			return err
 		}
 		if line = envelopeOf(bytes.TrimSpace(line)); len(line) > 0 {
-			events++
-			found = append(found, set.AddRaw(line)...)
+			f(line)
 		}
 	}
 }
 
-// envelopeOf takes the envelope out of a whole notification.
+// message is a message of the wire, as far as it matters here.
+type message struct {
+	JSONRPC string         `json:"jsonrpc"`
+	Method  string         `json:"method"`
+	Params  jsontext.Value `json:"params"`
+}
+
+// envelopeOf takes the envelope out of a message of the wire; nil where it
+// carries none, being an answer or a batch of them. A line that is no message is
+// an envelope, or is judged as one.
 func envelopeOf(line []byte) []byte {
-	if rest, ok := bytes.CutPrefix(line, []byte(eventlog.Prefix)); ok {
-		return bytes.TrimSuffix(rest, []byte("}"))
+	if !bytes.Contains(line, []byte(`"jsonrpc"`)) {
+		return line
 	}
-	return line
+	var m message
+	var batch []message
+	lenient := json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	switch {
+	case json.Unmarshal(line, &batch, lenient) == nil:
+		return nil
+	case json.Unmarshal(line, &m, lenient) != nil || m.JSONRPC != "2.0":
+		return line
+	case m.Method == protocol.NotificationEvent:
+		return m.Params
+	}
+	return nil
 }

@@ -11,7 +11,18 @@ import (
 )
 
 // version is set at build time with -ldflags "-X main.version=…".
-var version = "dev"
+var version = ""
+
+// ownVersion is what was built in, else the module's own, else "dev".
+func ownVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}
 
 func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
@@ -20,18 +31,21 @@ func newVersionCommand() *cobra.Command {
 		Example: "  agent-server version",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			toolchain := "unknown"
+			toolchain := "an unknown toolchain"
 			if info, ok := debug.ReadBuildInfo(); ok {
 				toolchain = info.GoVersion
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "agent-server %s (protocol %d, %s)\n", version, protocol.Version, toolchain)
-			return err
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "agent-server %s (protocol %d, %s)\n", ownVersion(), protocol.Version, toolchain)
+			if err != nil {
+				return &exitError{exitFailed, err}
+			}
+			return nil
 		},
 	}
 }
 
 // newDemoAgentCommand is the embedded agent behind harness id demo: this binary
-// starts itself with it.
+// starts itself with it. It handles no signal: whoever started it may end it.
 func newDemoAgentCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    demoCommand,
@@ -39,7 +53,11 @@ func newDemoAgentCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return demoagent.Run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), demoagent.Options{})
+			o := demoagent.Options{Version: ownVersion()}
+			if err := demoagent.Run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), o); err != nil {
+				return &exitError{exitFailed, err}
+			}
+			return nil
 		},
 	}
 }

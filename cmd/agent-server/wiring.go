@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,26 @@ import (
 
 // demoCommand is the hidden subcommand that the demo harness runs.
 const demoCommand = "demo-agent"
+
+// modes are the words of a permission mode.
+var modes = []protocol.PermissionMode{protocol.ModeDefault, protocol.ModePlan, protocol.ModeAcceptEdits, protocol.ModeDontAsk, protocol.ModeBypassPermissions}
+
+// modeList spells them for people.
+func modeList() string {
+	words := make([]string, len(modes))
+	for i, m := range modes {
+		words[i] = string(m)
+	}
+	return strings.Join(words, ", ")
+}
+
+// validMode refuses a word that is no mode; none at all is valid.
+func validMode(m protocol.PermissionMode) error {
+	if m != "" && !slices.Contains(modes, m) {
+		return fmt.Errorf("%q is none of %s", m, modeList())
+	}
+	return nil
+}
 
 // setup is what serve and run have in common.
 type setup struct {
@@ -34,14 +56,17 @@ func (s *setup) flags(cmd *cobra.Command) {
 	f.StringArrayVar(&s.acpAgents, "acp-agent", nil, `an ACP agent as harness: NAME=COMMAND [ARG…] (repeatable)`)
 	f.StringVar(&s.acpDefault, "acp-default", "", `which agent plain harness id "acp" means (default: the first --acp-agent)`)
 	f.StringArrayVar(&s.passEnv, "pass-env", nil, "a further variable that harnesses inherit (repeatable)")
-	f.StringVar(&s.maxMode, "max-permission-mode", "", "the widest permission mode that clients may ask for")
+	f.StringVar(&s.maxMode, "max-permission-mode", "", "the widest permission mode that may be asked for (default: no limit)")
 	f.StringVar(&s.logLevel, "log-level", "warn", "what goes to stderr: debug, info, warn, error")
 }
 
 // options joins the packages: the one place that knows every harness.
 func (s *setup) options() (gateway.Options, error) {
-	o := gateway.Options{PassEnv: s.passEnv, MaxPermissionMode: protocol.PermissionMode(s.maxMode), Version: version}
-	var err error
+	o := gateway.Options{PassEnv: s.passEnv, MaxPermissionMode: protocol.PermissionMode(s.maxMode), Version: ownVersion()}
+	err := validMode(o.MaxPermissionMode)
+	if err != nil {
+		return o, fmt.Errorf("--max-permission-mode: %w", err)
+	}
 	if o.Logger, err = s.logger(); err != nil {
 		return o, err
 	}
@@ -87,4 +112,37 @@ func (s *setup) logger() (*zap.Logger, error) {
 	c.EncodeTime = zapcore.ISO8601TimeEncoder
 	core := zapcore.NewCore(zapcore.NewConsoleEncoder(c), zapcore.Lock(os.Stderr), level)
 	return zap.New(core), nil
+}
+
+// available says why a turn cannot be run on a harness here, and what it can be
+// run on; nil: it can.
+func available(o gateway.Options, id protocol.HarnessID) error {
+	var here []string
+	why := "no harness of that name"
+	for _, reg := range o.Harnesses {
+		own := reg.Harness.Info().ID
+		asked := own == id || id == protocol.HarnessACP && own == o.DefaultACP
+		err := executable(reg)
+		switch {
+		case err == nil && asked:
+			return nil
+		case err == nil:
+			here = append(here, string(own))
+		case asked:
+			why = err.Error()
+		}
+	}
+	return fmt.Errorf("%s (available here: %s)", why, strings.Join(here, ", "))
+}
+
+// executable says why a harness cannot be started; it starts nothing.
+func executable(reg gateway.Registration) error {
+	name := reg.Path
+	if name == "" {
+		name = reg.Harness.Info().Executable
+	}
+	if _, err := exec.LookPath(name); err != nil {
+		return fmt.Errorf("its executable cannot be found: %w", err)
+	}
+	return nil
 }

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"agent-server/client"
+	"agent-server/protocol"
+	"agent-server/verify"
+)
+
+// turn is one turn being run. Its follower takes the events, in order; its
+// watcher hears signals and clocks.
+type turn struct {
+	l        *local
+	p        protocol.TurnStartParams
+	show     *renderer
+	ask      *asker
+	verifier *verify.Verifier
+
+	// admitted is closed when there is a turn to cancel; over when it has ended.
+	admitted, over chan struct{}
+	// beside counts what the watcher has set off: cancels and remarks.
+	beside sync.WaitGroup
+}
+
+// story is what the follower has to tell, once, at its end.
+type story struct {
+	// err is why it ended early; nil: it saw the session end.
+	err error
+	// ended is the turn's end; nil where it was not seen.
+	ended *protocol.TurnEnded
+	// events counts what was shown.
+	events int
+	// judged: the verifier has seen all there was, and found these.
+	judged bool
+	found  []verify.Violation
+}
+
+func (f *runFlags) newTurn(l *local, p protocol.TurnStartParams) *turn {
+	s := newScreen(os.Stdout, os.Stderr)
+	t := &turn{l: l, p: p, show: newRenderer(s, f.json, f.resume != ""), ask: newAsker(os.Stdin, s),
+		admitted: make(chan struct{}), over: make(chan struct{})}
+	if f.verify {
+		t.verifier = verify.New(verify.Options{})
+	}
+	return t
+}
+
+// follow runs the turn, closes the session, and ends the gateway politely. ctx
+// ends it early.
+func (t *turn) follow(ctx context.Context) (s story) {
+	s.err = t.session(ctx, &s)
+	if t.verifier != nil && ctx.Err() == nil {
+		// A stream that we cut ourselves is not blamed for its missing end.
+		s.judged, s.found = true, append(s.found, t.verifier.Finish()...)
+	}
+	if err := t.l.shutdown(ctx); s.err == nil {
+		s.err = err
+	}
+	return s
+}
+
+// session takes the session's events from its first to its last.
+func (t *turn) session(ctx context.Context, s *story) error {
+	feed := t.l.FollowNew(*t.p.SessionID)
+	defer feed.Close()
+	err := t.untilEnded(ctx, feed, s)
+	close(t.over)
+	if err != nil {
+		return err
+	}
+	return t.closeSession(ctx, feed, s)
+}
+
+// untilEnded starts the turn and takes events until it has ended.
+func (t *turn) untilEnded(ctx context.Context, feed *client.Feed, s *story) error {
+	started, err := t.l.StartTurn(ctx, t.p)
+	if err != nil {
+		return refusal(err)
+	}
+	started.Close() // the feed has the events of the session's end too
+	close(t.admitted)
+	for s.ended == nil {
+		if _, err := t.next(ctx, feed, s); err != nil {
+			return fmt.Errorf("following the turn: %w", err)
+		}
+	}
+	return nil
+}
+
+// closeSession ends the session and takes its last events, which precede the
+// answer.
+func (t *turn) closeSession(ctx context.Context, feed *client.Feed, s *story) error {
+	if _, err := t.l.CloseSession(ctx, *t.p.SessionID); err != nil {
+		return fmt.Errorf("closing the session: %w", err)
+	}
+	for {
+		ev, err := t.next(ctx, feed, s)
+		if err != nil {
+			return fmt.Errorf("following the session's end: %w", err)
+		}
+		if ev.Type() == protocol.TypeSessionEnded {
+			return nil
+		}
+	}
+}
+
+// next takes one event: it is shown, judged, and acted on.
+func (t *turn) next(ctx context.Context, feed *client.Feed, s *story) (protocol.Event, error) {
+	env, err := feed.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.events++
+	t.show.envelope(env)
+	if t.verifier != nil {
+		s.found = append(s.found, t.verifier.Add(env)...)
+	}
+	switch ev := env.Event.(type) {
+	case *protocol.PermissionRequested:
+		t.question(ctx, ev)
+	case *protocol.PermissionResolved:
+		t.ask.withdraw(ev.RequestID)
+	case *protocol.TurnEnded:
+		s.ended = ev
+	}
+	return env.Event, nil
+}
+
+// question asks at the terminal; events go on being shown meanwhile.
+func (t *turn) question(ctx context.Context, ev *protocol.PermissionRequested) {
+	t.ask.put(ev, func(o protocol.PermissionOutcome) {
+		_, err := t.l.Respond(ctx, ev.SessionID, ev.RequestID, o)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, client.ErrClosed) {
+			t.show.line("", "agent-server: answering a permission request: "+err.Error())
+		}
+	})
+}
+
+// cancel asks for the turn's end. The answer is no news but where it leaves the
+// end open: the turn's own end is the truth.
+func (t *turn) cancel(ctx context.Context) {
+	r, err := t.l.Cancel(ctx, *t.p.SessionID, *t.p.TurnID)
+	switch {
+	case ctx.Err() != nil || errors.Is(err, client.ErrClosed):
+	case err != nil:
+		t.show.line("", "agent-server: cancelling: "+err.Error())
+	case r.Outcome == protocol.CancelUnconfirmed && !t.isOver():
+		t.show.remark("the harness has not confirmed the cancel; waiting for the turn's end")
+	}
+}
+
+// isOver says whether the follower has seen the turn's end, or given it up.
+func (t *turn) isOver() bool {
+	select {
+	case <-t.over:
+		return true
+	default:
+		return false
+	}
+}
