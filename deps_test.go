@@ -53,6 +53,10 @@ gateway                | io      | protocol reducer session harness harness/proc
 client                 | io      | protocol echo seqcursor reducer transport                | codec jsonrpc2
 internal/demoagent     | io      | -                                                        | codec
 internal/fakemodel     | io      | -                                                        | -
+docs/schema            | pure    | -                                                        | -
+internal/schema        | pure    | docs/schema                                              | -
+internal/schema/compose | tooling | protocol                                                 | codec schema
+internal/schema/generate | tooling | internal/schema/compose                                  | -
 fixtures               | tooling | protocol reducer harness verify session                  | codec
 cmd/agent-server       | wiring  | *                                                        | cobra zap term
 internal/mutants       | tooling | -                                                        | -
@@ -68,6 +72,7 @@ var modules = map[string]string{
 	"cmp":       "github.com/google/go-cmp",
 	"cobra":     "github.com/spf13/cobra",
 	"jsonrpc2":  "github.com/sourcegraph/jsonrpc2",
+	"schema":    "github.com/invopop/jsonschema",
 	"sys":       "golang.org/x/sys",
 	"term":      "golang.org/x/term",
 	"websocket": "github.com/gorilla/websocket",

@@ -1,0 +1,146 @@
+package compose
+
+import (
+	"encoding/json"
+
+	"agent-server/protocol"
+)
+
+// example is one call of a method and its answer: values of package protocol, so that
+// they cannot be of another shape, encoded as the wire has them.
+type example struct {
+	name           string
+	params, result any
+}
+
+// encoded is a value as the wire has it.
+func encoded(v any) json.RawMessage {
+	if v == nil {
+		v = struct{}{}
+	}
+	return json.RawMessage(protocol.Encode(v))
+}
+
+const (
+	someSession  = "notes"
+	someTurn     = "turn-a"
+	someInstance = "01976f4e-8b5a-7c11-9f3e-0d6a5c2b4e10"
+	someLog      = "01976f4e-8b5b-7d22-8a4f-1e7b6d3c5f21"
+)
+
+func initializeExamples() []example {
+	return []example{
+		{"a client of the base", protocol.InitializeParams{ProtocolVersion: 2}, initializeResult(false)},
+		{"a client that knows every harness", protocol.InitializeParams{
+			ProtocolVersion: 2, Client: &protocol.ClientInfo{Name: "my-editor", Version: new("1.4.0")},
+			Capabilities: &protocol.ClientCapabilities{OpenHarnesses: new(true)},
+		}, initializeResult(true)},
+	}
+}
+
+// initializeResult is an answer; a server says more about itself than a base client
+// needs.
+func initializeResult(whole bool) protocol.InitializeResult {
+	r := protocol.InitializeResult{
+		ProtocolVersion: 2, InstanceID: someInstance,
+		Server: protocol.ServerInfo{Name: "agent-server", Version: new("0.2.0")},
+		Harnesses: map[protocol.HarnessID]protocol.AgentCapabilities{
+			protocol.HarnessClaudeCode: {MultiTurn: true, SessionResume: true, ThinkingLevels: true, Images: true,
+				MCPServers: true, PermissionRequests: true, ModelSwitch: protocol.ModelSwitchInSession},
+		},
+	}
+	if whole {
+		r.Capabilities = &protocol.ServerCapabilities{
+			Durability: "ephemeral", LogID: someLog, MaxMessageBytes: protocol.DefaultMaxMessageBytes,
+			IfBusy: []string{"reject"}, Methods: methodNames(),
+		}
+	}
+	return r
+}
+
+// methodNames lists every method; it is written out, since the table of methods holds
+// the examples.
+func methodNames() []string {
+	return []string{protocol.MethodEventsReplay, protocol.MethodInitialize, protocol.MethodPermissionRespond,
+		protocol.MethodSessionClose, protocol.MethodShutdown, protocol.MethodTurnCancel, protocol.MethodTurnStart}
+}
+
+func turnStartExamples() []example {
+	return []example{
+		{"a prompt", protocol.TurnStartParams{
+			Input:  protocol.TextInput("What does this repository do?"),
+			Config: protocol.RunConfig{Harness: protocol.HarnessClaudeCode, Cwd: "/home/me/project"},
+		}, protocol.TurnStartResult{SessionID: "01976f50-1c2d-7e33-b5a6-2f8c7e4d6a32", TurnID: "01976f50-1c2e-7f44-86b7-308d8f5e7b43"}},
+		{"a retry of a turn with an image and a file", protocol.TurnStartParams{
+			SessionID: new(someSession), TurnID: new(someTurn),
+			Input: protocol.Input{Items: []protocol.InputItem{
+				{Type: protocol.InputText, Text: "Why is @chart.png empty?",
+					Elements: []protocol.TextElement{{ByteRange: [2]int64{7, 17}, Placeholder: new("chart.png")}}},
+				{Type: protocol.InputImage, Data: new("iVBORw0KGgo="), MimeType: "image/png"},
+				{Type: protocol.InputFile, URL: new("https://example.com/data.csv"), MimeType: "text/csv", Filename: new("data.csv")},
+			}},
+			Config: wholeConfig(),
+		}, protocol.TurnStartResult{SessionID: someSession, TurnID: someTurn, Deduplicated: true}},
+	}
+}
+
+// wholeConfig has every member of a config.
+func wholeConfig() protocol.RunConfig {
+	return protocol.RunConfig{
+		Harness: protocol.HarnessClaudeCode, Cwd: "/home/me/project", Model: new("small"), ThinkingLevel: protocol.ThinkingLow,
+		AdditionalDirectories: []string{"/home/me/data"}, SystemPromptAppend: new("Be brief."), MaxTurns: new(int64(20)),
+		PermissionMode: protocol.ModeAcceptEdits, ResumeSessionID: new("n-77"), ResumeSessionAt: new("m-12"),
+		MCPServers: map[string]protocol.MCPServer{
+			"files": {Type: protocol.MCPStdio, Command: "mcp-files", Args: []string{"--read-only"}, Env: map[string]string{"ROOT": "/srv"}},
+			"web":   {Type: protocol.MCPHTTP, URL: "http://localhost:9000/mcp", Headers: map[string]string{"X-Team": "docs"}},
+			"old":   {Type: protocol.MCPSSE, URL: "http://localhost:9001/sse"},
+		},
+		Env: map[string]string{"CI": "1"}, APIKey: new("the-key"), DisableTools: new(false), IncludeRaw: new(false),
+	}
+}
+
+func turnCancelExamples() []example {
+	any, stamped := protocol.TurnCancelParams{SessionID: someSession}, protocol.TurnCancelParams{SessionID: someSession, TurnID: new(someTurn)}
+	return []example{
+		{"whatever runs", any, protocol.TurnCancelResult{Outcome: protocol.CancelCancelled, TurnID: new(someTurn)}},
+		{"a harness that does not say so", stamped, protocol.TurnCancelResult{Outcome: protocol.CancelUnconfirmed, TurnID: new(someTurn)}},
+		{"another turn runs", stamped, protocol.TurnCancelResult{Outcome: protocol.CancelNoActiveTurn, ActiveTurnID: new("turn-b")}},
+		{"nothing runs", any, protocol.TurnCancelResult{Outcome: protocol.CancelNoActiveTurn}},
+	}
+}
+
+func permissionRespondExamples() []example {
+	selected := protocol.PermissionOutcome{Outcome: protocol.OutcomeSelected, OptionID: "allow_once"}
+	edited := selected
+	edited.UpdatedInput = protocol.Object(`{"path":"b.csv"}`)
+	return []example{
+		{"allowed", protocol.PermissionRespondParams{SessionID: someSession, RequestID: "ask-1", Outcome: selected},
+			protocol.PermissionRespondResult{Accepted: true}},
+		{"allowed with another input", protocol.PermissionRespondParams{SessionID: someSession, RequestID: "ask-2", Outcome: edited},
+			protocol.PermissionRespondResult{Accepted: true}},
+		{"too late", protocol.PermissionRespondParams{SessionID: someSession, RequestID: "ask-1",
+			Outcome: protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}}, protocol.PermissionRespondResult{}},
+	}
+}
+
+func eventsReplayExamples() []example {
+	envelope := protocol.Envelope{SessionID: someSession, Seq: 12, Event: &protocol.TurnEnded{
+		SessionID: someSession, TurnID: someTurn, StopReason: protocol.StopEndTurn, Timestamp: 1800000000012}}
+	first, head := new(int64(1)), new(int64(12))
+	return []example{
+		{"the last one", protocol.EventsReplayParams{SessionID: someSession, FromSeq: 12}, protocol.EventsReplayResult{
+			Events: []protocol.Object{protocol.AppendEnvelope(nil, envelope)}, FirstAvailableSeq: first, LatestSeq: head}},
+		{"beyond the head", protocol.EventsReplayParams{SessionID: someSession, FromSeq: 13},
+			protocol.EventsReplayResult{Events: []protocol.Object{}, FirstAvailableSeq: first, LatestSeq: head}},
+		{"nothing logged yet", protocol.EventsReplayParams{SessionID: someSession, FromSeq: 1},
+			protocol.EventsReplayResult{Events: []protocol.Object{}}},
+	}
+}
+
+func sessionCloseExamples() []example {
+	params := protocol.SessionCloseParams{SessionID: someSession}
+	return []example{
+		{"a known session", params, protocol.SessionCloseResult{Closed: true}},
+		{"an unknown one", params, protocol.SessionCloseResult{}},
+	}
+}

@@ -1,0 +1,115 @@
+package compose
+
+import (
+	"reflect"
+	"strings"
+
+	"agent-server/protocol"
+)
+
+// method is one method of the wire; the table below has a row for each.
+type method struct {
+	name string
+	// title is the name of its definitions: TurnStart for turn/start.
+	title string
+	// summary is one line; text is what else a caller should know.
+	summary, text string
+	// params is nil where they are ignored; result is nil for an empty object.
+	params, result reflect.Type
+	// errors are the codes it answers with, besides those that any line can meet.
+	errors   []protocol.Code
+	examples []example
+}
+
+// everyLine are the codes that any line can be answered with, whatever its method.
+var everyLine = []protocol.Code{protocol.CodeParseError, protocol.CodeInvalidRequest, protocol.CodeMethodNotFound}
+
+// methods is the table.
+func methods() []method {
+	return []method{initializeMethod(), turnStartMethod(), turnCancelMethod(), permissionRespondMethod(),
+		eventsReplayMethod(), sessionCloseMethod(), shutdownMethod()}
+}
+
+func initializeMethod() method {
+	return method{
+		name: protocol.MethodInitialize, title: "Initialize",
+		summary: "Agree on a version, and ask for additions.",
+		text: "Until it is called the connection is that of a client of the base, which already receives every event. " +
+			"A second call sets the connection's capabilities anew.",
+		params: reflect.TypeFor[protocol.InitializeParams](), result: reflect.TypeFor[protocol.InitializeResult](),
+		errors:   []protocol.Code{protocol.CodeInvalidParams, protocol.CodeProtocolVersionMismatch, protocol.CodeInternalError},
+		examples: initializeExamples(),
+	}
+}
+
+func turnStartMethod() method {
+	return method{
+		name: protocol.MethodTurnStart, title: "TurnStart",
+		summary: "Start a turn: a prompt and all that follows until turn.ended.",
+		text: "The answer is a quick acknowledgement; it comes before the turn's first event. A call with the same pair of ids and " +
+			"the same content is acknowledged again and starts nothing. A session belongs to the harness of its first turn.",
+		params: reflect.TypeFor[protocol.TurnStartParams](), result: reflect.TypeFor[protocol.TurnStartResult](),
+		errors: []protocol.Code{protocol.CodeInvalidParams, protocol.CodeShuttingDown, protocol.CodeHarnessNotAvailable,
+			protocol.CodeSessionClosing, protocol.CodeTurnConflict, protocol.CodeTurnActive, protocol.CodeOverloaded,
+			protocol.CodeInternalError},
+		examples: turnStartExamples(),
+	}
+}
+
+func turnCancelMethod() method {
+	return method{
+		name: protocol.MethodTurnCancel, title: "TurnCancel",
+		summary: "Cancel the turn that runs, or a named one and no other.",
+		text: "An unknown session has no turn. Open permissions are resolved as cancelled before the answer; " +
+			"message.ended and turn.ended come after it.",
+		params: reflect.TypeFor[protocol.TurnCancelParams](), result: reflect.TypeFor[protocol.TurnCancelResult](),
+		errors:   []protocol.Code{protocol.CodeInvalidParams, protocol.CodeInternalError},
+		examples: turnCancelExamples(),
+	}
+}
+
+func permissionRespondMethod() method {
+	return method{
+		name: protocol.MethodPermissionRespond, title: "PermissionRespond",
+		summary: "Answer a permission request.",
+		text:    "The first answer counts. permission.resolved comes before the answer to this call.",
+		params:  reflect.TypeFor[protocol.PermissionRespondParams](), result: reflect.TypeFor[protocol.PermissionRespondResult](),
+		errors:   []protocol.Code{protocol.CodeInvalidParams, protocol.CodeInternalError},
+		examples: permissionRespondExamples(),
+	}
+}
+
+func eventsReplayMethod() method {
+	return method{
+		name: protocol.MethodEventsReplay, title: "EventsReplay",
+		summary: "Read a session's events again, from a seq on.",
+		text:    "Beyond the head there are none, and both numbers say where it is.",
+		params:  reflect.TypeFor[protocol.EventsReplayParams](), result: reflect.TypeFor[protocol.EventsReplayResult](),
+		errors:   []protocol.Code{protocol.CodeInvalidParams, protocol.CodeUnknownSession, protocol.CodeInternalError},
+		examples: eventsReplayExamples(),
+	}
+}
+
+func sessionCloseMethod() method {
+	return method{
+		name: protocol.MethodSessionClose, title: "SessionClose",
+		summary: "End a session; its log stays.",
+		text:    "session.ended comes before the answer. The id may be used again: seq then goes on.",
+		params:  reflect.TypeFor[protocol.SessionCloseParams](), result: reflect.TypeFor[protocol.SessionCloseResult](),
+		errors:   []protocol.Code{protocol.CodeInvalidParams, protocol.CodeSessionClosing, protocol.CodeTurnActive, protocol.CodeInternalError},
+		examples: sessionCloseExamples(),
+	}
+}
+
+func shutdownMethod() method {
+	return method{
+		name: protocol.MethodShutdown, title: "Shutdown",
+		summary:  "Stop the server once its turns have ended.",
+		text:     "Answered at once, again and again. Until the transports close, everything but turn/start is served.",
+		errors:   []protocol.Code{protocol.CodeInternalError},
+		examples: []example{{name: "stop", result: struct{}{}}},
+	}
+}
+
+// described is summary and text in one.
+func (m method) described() string { return strings.TrimSpace(m.summary + " " + m.text) }

@@ -1,0 +1,209 @@
+package compose
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"agent-server/protocol"
+)
+
+// The shapes of an OpenRPC document, as far as it is used here.
+type (
+	openRPC struct {
+		OpenRPC    string         `json:"openrpc"`
+		Info       openRPCInfo    `json:"info"`
+		Methods    []openRPCCall  `json:"methods"`
+		Components openRPCPool    `json:"components"`
+		ErrorData  map[string]any `json:"x-errorData"`
+	}
+	openRPCInfo struct {
+		Title       string         `json:"title"`
+		Version     string         `json:"version"`
+		Description string         `json:"description"`
+		License     openRPCLicense `json:"license"`
+	}
+	openRPCLicense struct {
+		Name string `json:"name"`
+	}
+	openRPCCall struct {
+		Name        string           `json:"name"`
+		Summary     string           `json:"summary"`
+		Description string           `json:"description,omitempty"`
+		Direction   string           `json:"x-direction"`
+		Structure   string           `json:"paramStructure"`
+		Params      []openRPCContent `json:"params"`
+		Result      *openRPCContent  `json:"result,omitempty"`
+		Errors      []any            `json:"errors,omitempty"`
+		Examples    []openRPCPair    `json:"examples"`
+	}
+	openRPCContent struct {
+		Name        string             `json:"name"`
+		Description string             `json:"description,omitempty"`
+		Required    bool               `json:"required,omitempty"`
+		Schema      *jsonschema.Schema `json:"schema"`
+	}
+	openRPCPair struct {
+		Name   string           `json:"name"`
+		Params []openRPCExample `json:"params"`
+		Result *openRPCExample  `json:"result,omitempty"`
+	}
+	openRPCExample struct {
+		Name  string          `json:"name"`
+		Value json.RawMessage `json:"value"`
+	}
+	openRPCPool struct {
+		Errors  map[string]openRPCError `json:"errors"`
+		Schemas defs                    `json:"schemas"`
+	}
+	openRPCError struct {
+		Code    protocol.Code   `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data,omitempty"`
+	}
+)
+
+// componentPrefix is where definitions stand in an OpenRPC document.
+const componentPrefix = "#/components/schemas/"
+
+const openRPCText = "One JSON-RPC 2.0 protocol for coding agents, one message a line over stdio, or in text frames over WebSocket. " +
+	"A client starts turns; what the agent does comes back as events, each with its place in its session's order. " +
+	"A method with x-direction server-to-client is a notification that the server sends; nobody calls it. " +
+	"x-errorData gives the shape of an error's data, by code; in components.errors data is an example. " +
+	"The schemas are written in what JSON Schema draft 7 and 2020-12 have in common."
+
+// openRPCDocument describes every method.
+func openRPCDocument(src *sources, _ string) (any, error) {
+	all, err := definitions(src)
+	if err != nil {
+		return nil, err
+	}
+	codes, err := codesOf(src)
+	if err != nil {
+		return nil, err
+	}
+	doc := openRPC{
+		OpenRPC:    "1.4.1",
+		Info:       openRPCInfo{"agent-server", "2", openRPCText, openRPCLicense{"MIT"}},
+		Components: openRPCPool{Errors: map[string]openRPCError{}},
+		ErrorData:  map[string]any{},
+	}
+	for _, c := range codes {
+		doc.addError(c)
+	}
+	for _, m := range methods() {
+		doc.Methods = append(doc.Methods, m.call(all, codes))
+	}
+	doc.Methods = append(doc.Methods, eventCall(all))
+	if doc.Components.Schemas, err = used(all, doc); err != nil {
+		return nil, err
+	}
+	return moved(doc)
+}
+
+// used is every definition that a method or an error refers to.
+func used(all defs, doc openRPC) (defs, error) {
+	raw, err := json.Marshal(doc)
+	if err != nil {
+		return nil, fmt.Errorf("encoding: %w", err)
+	}
+	var names []string
+	for _, found := range reference.FindAllSubmatch(raw, -1) {
+		names = append(names, string(found[1]))
+	}
+	return reach(all, names...)
+}
+
+// moved is the document with its references where OpenRPC has definitions.
+func moved(doc openRPC) (any, error) {
+	raw, err := json.Marshal(doc)
+	if err != nil {
+		return nil, fmt.Errorf("encoding: %w", err)
+	}
+	return json.RawMessage(strings.ReplaceAll(string(raw), `"`+refPrefix, `"`+componentPrefix)), nil
+}
+
+// addError adds one code, with an example of its data and the data's shape.
+func (d *openRPC) addError(c code) {
+	e := openRPCError{Code: c.value, Message: c.name + ": " + c.when}
+	f := faultOf(c.value)
+	if f.example != nil {
+		e.Data = json.RawMessage(f.example.Data)
+	}
+	d.Components.Errors[c.name] = e
+	if data := f.schema(); data != nil {
+		d.ErrorData[fmt.Sprint(c.value)] = data
+	}
+}
+
+// call is the method as OpenRPC has it.
+func (m method) call(all defs, codes []code) openRPCCall {
+	c := openRPCCall{
+		Name: m.name, Summary: m.summary, Description: m.text, Direction: "client-to-server", Structure: "by-name",
+		Params: []openRPCContent{},
+		Result: &openRPCContent{Name: "result", Schema: m.resultSchema(), Required: true},
+	}
+	if m.params != nil {
+		c.Params = contents(all[m.params.Name()])
+	}
+	for _, known := range codes {
+		if slices.Contains(m.errors, known.value) || slices.Contains(everyLine, known.value) {
+			c.Errors = append(c.Errors, map[string]string{"$ref": "#/components/errors/" + known.name})
+		}
+	}
+	for _, e := range m.examples {
+		c.Examples = append(c.Examples, openRPCPair{
+			Name: e.name, Params: exampleParams(c.Params, encoded(e.params)),
+			Result: &openRPCExample{Name: "result", Value: encoded(e.result)},
+		})
+	}
+	return c
+}
+
+// eventCall is the one notification: OpenRPC knows one by its missing result.
+func eventCall(all defs) openRPCCall {
+	c := openRPCCall{
+		Name: protocol.NotificationEvent, Summary: "One event of a session.", Description: notificationText,
+		Direction: "server-to-client", Structure: "by-name", Params: contents(all["Envelope"]),
+	}
+	envelope := protocol.Envelope{SessionID: someSession, Seq: 8, Event: &protocol.MessagePartDelta{
+		SessionID: someSession, TurnID: someTurn, MessageID: "m-1", OutputIndex: 1, PartID: "p-1",
+		Delta: &protocol.TextDelta{Text: "It is "}, Timestamp: 1800000000008}}
+	c.Examples = []openRPCPair{{Name: "text as it streams", Params: exampleParams(c.Params, protocol.AppendEnvelope(nil, envelope))}}
+	return c
+}
+
+// contents are the members of params, those that must be there first, as OpenRPC
+// wants it.
+func contents(params *jsonschema.Schema) []openRPCContent {
+	var required, optional []openRPCContent
+	for name, m := range params.Properties.FromOldest() {
+		plain := *m
+		plain.Description = ""
+		c := openRPCContent{Name: name, Description: m.Description, Schema: &plain}
+		if c.Required = slices.Contains(params.Required, name); c.Required {
+			required = append(required, c)
+		} else {
+			optional = append(optional, c)
+		}
+	}
+	return append(required, optional...)
+}
+
+// exampleParams takes an encoded object apart, in the order of the params.
+func exampleParams(params []openRPCContent, raw []byte) []openRPCExample {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		panic("compose: an example is no object: " + err.Error())
+	}
+	found := []openRPCExample{}
+	for _, p := range params {
+		if value, ok := members[p.Name]; ok {
+			found = append(found, openRPCExample{p.Name, value})
+		}
+	}
+	return found
+}
