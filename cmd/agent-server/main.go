@@ -92,6 +92,6 @@ turns their output into one canonical event stream, and serves it over JSON-RPC.
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRunCommand(), newServeCommand(), newVerifyCommand(), newVersionCommand(), newDemoAgentCommand())
+	root.AddCommand(newRunCommand(), newServeCommand(), newVerifyCommand(), newSchemaCommand(), newVersionCommand(), newDemoAgentCommand())
 	return root
 }
