@@ -15,7 +15,9 @@ type answer struct {
 }
 
 // call sends a request and waits for its answer, decoded into result. An error
-// that the server answers comes back as the *protocol.Error that it is.
+// that the server answers comes back as the *protocol.Error that it is; anything
+// else says what was being called. A call that gives up has perhaps been served:
+// that is why ids are the client's, and a retry the same turn.
 func (c *Client) call(ctx context.Context, method string, params, result any) error {
 	id, ch, err := c.expect()
 	if err != nil {
@@ -24,7 +26,7 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 	defer c.abandon(id)
 	select {
 	case c.outgoing <- request(id, method, params):
-	case <-c.done:
+	case <-c.done: // ch is closed
 	case <-ctx.Done():
 		return fmt.Errorf("calling %s: %w", method, ctx.Err())
 	}
@@ -36,7 +38,8 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 	}
 }
 
-// request is the line of a request.
+// request is the line of a request. Params are encoded before anything is waited
+// for: they are the caller's.
 func request(id int64, method string, params any) []byte {
 	b := []byte(`{"jsonrpc":"2.0","id":`)
 	b = strconv.AppendInt(b, id, 10)
@@ -49,7 +52,8 @@ func request(id int64, method string, params any) []byte {
 	return append(b, "}\n"...)
 }
 
-// finish makes of an answer what call returns.
+// finish makes of an answer what call returns; ok is false where the connection has
+// ended instead.
 func (c *Client) finish(method string, a answer, ok bool, result any) error {
 	switch {
 	case !ok:
@@ -74,13 +78,14 @@ func (c *Client) expect() (int64, chan answer, error) {
 		return 0, nil, c.closedError()
 	}
 	c.next++
-	ch := make(chan answer, 1)
+	ch := make(chan answer, 1) // the read loop does not wait for the caller
 	c.pending[c.next] = ch
 	c.room.Broadcast()
 	return c.next, ch, nil
 }
 
-// abandon forgets a call; an answer that comes later concerns nobody.
+// abandon forgets a call, answered or not; an answer that comes later concerns
+// nobody.
 func (c *Client) abandon(id int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

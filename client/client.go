@@ -43,7 +43,8 @@ func (o Options) withDefaults() Options {
 
 // Client is one connection to a gateway. Attach and Spawn make one.
 type Client struct {
-	o       Options
+	o Options
+	// framing is read by the read loop alone, and written by the write loop.
 	framing transport.Framing
 	server  protocol.InitializeResult
 	// hangUp ends the connection, once; release lets go what belongs to it, a
@@ -51,21 +52,27 @@ type Client struct {
 	hangUp, release func() error
 
 	// done is closed when the connection has ended.
-	done     chan struct{}
-	wg       sync.WaitGroup
+	done chan struct{}
+	wg   sync.WaitGroup
+	// outgoing hands requests to the write loop.
 	outgoing chan []byte
 
 	// mu guards everything below; room is signalled when reading may go on.
-	mu      sync.Mutex
-	room    *sync.Cond
+	mu   sync.Mutex
+	room *sync.Cond
+	// closing: Close was called, what fails from here on is no fault; ended: the
+	// read loop is through; err: the fault that ended the connection.
 	closing bool
 	ended   bool
 	err     error
+	// next is the id of the last request; pending are the calls that wait.
 	next    int64
 	pending map[int64]chan answer
-	cursor  seqcursor.Cursor
-	feeds   map[*Feed]struct{}
-	// held are the live envelopes of sessions that are being healed.
+	// cursor is what was delivered of each session.
+	cursor seqcursor.Cursor
+	feeds  map[*Feed]struct{}
+	// held are the live envelopes of sessions that are being healed; a session
+	// that is not has no entry.
 	held map[string][]protocol.Envelope
 }
 
@@ -75,6 +82,7 @@ func Attach(ctx context.Context, f transport.Framing, o Options) (*Client, error
 	return attach(ctx, f, o, func() error { return nil })
 }
 
+// attach is Attach with something to be let go at the end.
 func attach(ctx context.Context, f transport.Framing, o Options, release func() error) (*Client, error) {
 	c := &Client{o: o.withDefaults(), framing: f, hangUp: sync.OnceValue(f.Close), release: sync.OnceValue(release), done: make(chan struct{}), outgoing: make(chan []byte),
 		pending: map[int64]chan answer{}, feeds: map[*Feed]struct{}{}, held: map[string][]protocol.Envelope{}}
@@ -87,7 +95,8 @@ func attach(ctx context.Context, f transport.Framing, o Options, release func() 
 	return c, nil
 }
 
-// initialize introduces the client; a server of another version is an error.
+// initialize introduces the client; a server of another version is an error, be
+// it that the server says so or that it does not notice.
 func (c *Client) initialize(ctx context.Context) error {
 	p := protocol.InitializeParams{ProtocolVersion: protocol.Version, Client: &protocol.ClientInfo{Name: c.o.Name}}
 	if c.o.Version != "" {

@@ -6,6 +6,18 @@
 // a conversation looks like: folding is package reducer's, and the choice what to
 // show is the caller's.
 //
+// # Numbers
+//
+// Every envelope has a seq, contiguous in its session. One that was delivered is
+// not delivered again. One that comes too early shows a hole: the session's live
+// events are held back, the hole is filled from the server's log, and all of it is
+// delivered in order. Where the log no longer holds what is missing, a *GapError
+// stands in its place. A session that is first heard of in mid-life is joined
+// there: what was before this connection is no hole, unless somebody waits for the
+// session's or a turn's beginning.
+//
+// # Slowness
+//
 // Who consumes too slowly holds up the connection, and with it everyone who
 // follows something on it: nothing is dropped. A call that waits for its answer
 // lifts that, since its answer stands behind what is unread; so a call may be made

@@ -6,8 +6,9 @@ import (
 	"agent-server/protocol"
 )
 
-// Feed is a stream of envelopes, of one session or of all. Next is called by one
-// goroutine. A Feed that is neither read nor closed holds up its connection.
+// Feed is a stream of envelopes, of one session or of all, in order and without a
+// hole that is not said. Next is called by one goroutine. A Feed that is neither
+// read nor closed holds up its connection.
 type Feed struct {
 	c *Client
 	// session is whom it follows; "": everyone.
@@ -15,28 +16,32 @@ type Feed struct {
 	// fromStart: the session's first event counts, or turn's where there is one.
 	fromStart bool
 	turn      string
-	signal    chan struct{}
+	// signal receives, coalesced, when there is something to pop.
+	signal chan struct{}
 
-	// Guarded by the client's lock.
+	// Guarded by the client's lock. err is given once the queue is empty.
 	queue []item
 	bytes int
 	err   error
 }
 
-// item is an envelope, or the news that some are lost.
+// item is an envelope, or the news that some are lost. They share one queue: the
+// news stands where the loss was, not where it was noticed.
 type item struct {
 	env protocol.Envelope
 	gap *GapError
 }
 
-// Follow gives the envelopes of a session from now on; "" follows all. Close
-// ends it.
+// Follow gives the envelopes of a session from now on; "" follows all. A session
+// that this connection has not been sent anything of yet is joined where it
+// stands. Close ends it.
 func (c *Client) Follow(session string) *Feed { return c.follow(session, false, "") }
 
 // FollowNew is Follow for a session that is about to begin: a first event other
 // than seq 1 is a hole, and healed.
 func (c *Client) FollowNew(session string) *Feed { return c.follow(session, true, "") }
 
+// follow registers a feed; from the next line on it is given what it follows.
 func (c *Client) follow(session string, fromStart bool, turn string) *Feed {
 	f := &Feed{c: c, session: session, fromStart: fromStart, turn: turn, signal: make(chan struct{}, 1)}
 	c.mu.Lock()
@@ -49,7 +54,7 @@ func (c *Client) follow(session string, fromStart bool, turn string) *Feed {
 	return f
 }
 
-// Next waits for the next envelope. A *GapError stands where events are lost; the
+// Next waits for the next envelope, however long; ctx bounds that. A *GapError stands where events are lost; the
 // feed goes on behind it. ErrClosed: the connection has ended, and all that came
 // before was given.
 func (f *Feed) Next(ctx context.Context) (protocol.Envelope, error) {
@@ -106,11 +111,13 @@ func (f *Feed) push(it item) {
 	f.poke()
 }
 
+// end is what a feed finds behind its last envelope.
 func (f *Feed) end(err error) {
 	f.err = err
 	f.poke()
 }
 
+// poke wakes Next; a wake that is not needed costs a look at the queue.
 func (f *Feed) poke() {
 	select {
 	case f.signal <- struct{}{}:
@@ -118,7 +125,8 @@ func (f *Feed) poke() {
 	}
 }
 
-// weight is about what an envelope holds in memory.
+// weight is about what an envelope holds in memory. It need not be exact: it
+// bounds what an unread feed costs to within a small factor.
 func weight(env protocol.Envelope) int {
 	switch ev := env.Event.(type) {
 	case *protocol.MessagePart:

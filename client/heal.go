@@ -9,13 +9,15 @@ import (
 	"agent-server/protocol"
 )
 
-// healBound is how long one healing may take.
+// healBound is how long one healing may take: a server answers everything within
+// 25 s.
 const healBound = 25 * time.Second
 
 // heal fills a hole from the server's log. Live envelopes of the session are
 // held back meanwhile and then drained in order; one healing at a time. What the
 // log gives overlaps what was held: whatever comes twice is delivered once.
 func (c *Client) heal(session string) {
+	// The connection's end ends it too: Replay then gives ErrClosed.
 	ctx, cancel := context.WithTimeout(context.Background(), healBound)
 	defer cancel()
 	c.mu.Lock()
@@ -29,13 +31,14 @@ func (c *Client) heal(session string) {
 	if errors.Is(err, ErrClosed) {
 		return // nothing more is delivered to anybody
 	}
+	// There is always one: the envelope that showed the gap.
 	if err != nil || all[0].Seq != last+1 {
 		// What is lost is said; what there is goes on behind it.
 		c.lose(&GapError{SessionID: session, AfterSeq: last, FirstAvailableSeq: first, Cause: err})
 		c.cursor.Seek(session, all[0].Seq-1)
 	}
 	for _, env := range all {
-		c.place(env)
+		c.place(env) // which may find the next hole, and hold the rest back again
 	}
 }
 
@@ -48,8 +51,9 @@ func (c *Client) lose(gap *GapError) {
 	}
 }
 
-// Replay asks the server's log for a session's events from a seq on. first is
-// the lowest seq it holds; 0: none.
+// Replay asks the server's log for a session's events from a seq on, up to its head
+// of that moment. first is the lowest seq it holds; 0: none. It is a read of its
+// own, and changes nothing of what is delivered to feeds.
 func (c *Client) Replay(ctx context.Context, session string, from int64) (envs []protocol.Envelope, first int64, err error) {
 	var r protocol.EventsReplayResult
 	p := protocol.EventsReplayParams{SessionID: session, FromSeq: from}

@@ -293,3 +293,22 @@ func TestUnknownEvents(t *testing.T) {
 		t.Errorf("%+v %v", env, err)
 	}
 }
+
+// TestRetryBehindPrunedTurns: that older turns are gone is no hole in a turn that
+// is there.
+func TestRetryBehindPrunedTurns(t *testing.T) {
+	t.Parallel()
+	_, c := scripted(t, func(int64) string { return held("5", "7", 5, 6, 7) }, `"result":{"sessionId":"s","turnId":"t6","deduplicated":true}`)
+	turn, err := c.StartTurn(within(t), prompt("s", "t6", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for env, err := range turn.Events(within(t)) {
+		if err != nil || env.Seq < 6 || env.Seq > 7 {
+			t.Errorf("given %d: %v", env.Seq, err)
+		}
+		if env.Seq == 7 {
+			break
+		}
+	}
+}

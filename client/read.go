@@ -11,7 +11,9 @@ import (
 	"agent-server/seqcursor"
 )
 
-// incoming is a line from the server: an event, or an answer.
+// incoming is a line from the server: an event, or an answer. Events stand as
+// values in it, so that they are decoded once, strictly, by the protocol's own
+// decoder.
 type incoming struct {
 	ID     jsontext.Value `json:"id"`
 	Method string         `json:"method"`
@@ -53,7 +55,7 @@ func (c *Client) line(line []byte) error {
 		return fmt.Errorf("a line that is no JSON-RPC message: %w", err)
 	}
 	if m.Method != protocol.NotificationEvent {
-		c.answered(m)
+		c.answered(m) // or a notification that this version does not know
 		return nil
 	}
 	env, err := protocol.DecodeEnvelope(m.Params)
@@ -78,7 +80,8 @@ func (c *Client) answered(m incoming) {
 	c.resolve(id, a)
 }
 
-// deliver passes an envelope on once, in order, and then waits for room.
+// deliver passes an envelope on once, in order, and then waits for room: behind
+// it, so that an event which wakes a consumer is not held back for it.
 func (c *Client) deliver(env protocol.Envelope) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +92,8 @@ func (c *Client) deliver(env protocol.Envelope) {
 }
 
 // place judges an envelope by its seq. While its session is being healed it is
-// held back.
+// held back. A gap leaves the cursor where it is: the envelope that showed it is
+// judged again when it is healed.
 func (c *Client) place(env protocol.Envelope) {
 	if held, healing := c.held[env.SessionID]; healing {
 		c.held[env.SessionID] = append(held, env)
@@ -129,7 +133,8 @@ func begins(env protocol.Envelope, turn string) bool {
 	return ok && started.TurnID == turn
 }
 
-// pass hands an envelope to everyone who follows its session.
+// pass hands an envelope to everyone who follows its session. They share it: an
+// event is never changed.
 func (c *Client) pass(env protocol.Envelope) {
 	for f := range c.feeds {
 		if f.session == "" || f.session == env.SessionID {
@@ -138,7 +143,8 @@ func (c *Client) pass(env protocol.Envelope) {
 	}
 }
 
-// full says whether somebody lags too far to go on reading.
+// full says whether somebody lags too far to go on reading. At the end of a
+// connection nobody does: what is left is read out.
 func (c *Client) full() bool {
 	if c.closing || c.err != nil {
 		return false

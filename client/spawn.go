@@ -35,7 +35,7 @@ func Spawn(ctx context.Context, cmd *exec.Cmd, o Options) (*Client, error) {
 	force := time.AfterFunc(closeBound, func() { _, _ = cmd.Process.Kill(), stdout.Close() })
 	force.Stop()
 	hangUp := func() error {
-		force.Reset(closeBound)
+		force.Reset(closeBound) // from now on it is to end
 		return stdin.Close()
 	}
 	f := transport.NDJSON(stdout, stdin, DefaultMaxLineBytes, 0, hangUp)
@@ -50,7 +50,8 @@ func Spawn(ctx context.Context, cmd *exec.Cmd, o Options) (*Client, error) {
 }
 
 // reap waits for the process, which ends by itself once its stdin is closed; the
-// read loop has seen the end of its stdout before.
+// read loop has seen the end of its stdout before. That it ended badly is an
+// error, though it was to end.
 func reap(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	var exit *exec.ExitError

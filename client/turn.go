@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"agent-server/protocol"
@@ -27,7 +28,8 @@ type Turn struct {
 }
 
 // StartTurn starts a turn. Ids left out are minted here, so that a retry after a
-// lost answer is the same turn. The caller reads Events, or closes the turn.
+// lost answer is the same turn. The caller reads Events, or closes the turn: its
+// events are kept for it from before the request was sent, so that none is missed.
 func (c *Client) StartTurn(ctx context.Context, p protocol.TurnStartParams) (*Turn, error) {
 	if p.SessionID == nil {
 		p.SessionID = new(NewID())
@@ -76,13 +78,14 @@ type passage struct {
 
 // past gives what the log holds of a turn. One whose start is gone is begun all
 // the same, behind the news that something is missing. It gives false at the end.
+// The feed was there before, so that between past and present nothing is missed.
 func (p *passage) past(ctx context.Context, t *Turn) bool {
 	envs, first, err := t.feed.c.Replay(ctx, t.SessionID, 1)
 	if err != nil {
 		p.yield(protocol.Envelope{}, err)
 		return false
 	}
-	if first > 1 {
+	if first > 1 && !slices.ContainsFunc(envs, func(e protocol.Envelope) bool { return begins(e, p.turn) }) {
 		gap := &GapError{SessionID: t.SessionID, FirstAvailableSeq: first}
 		if p.begun = true; !p.yield(protocol.Envelope{}, gap) {
 			return false
@@ -97,8 +100,8 @@ func (p *passage) past(ctx context.Context, t *Turn) bool {
 	return true
 }
 
-// take passes on what belongs to the turn; it gives false when all was given, or
-// the caller wants no more.
+// take passes on what belongs to the turn, and news of what is lost; it gives false
+// when all was given, or the caller wants no more.
 func (p *passage) take(env protocol.Envelope, err error) bool {
 	if err != nil {
 		_, gap := err.(*GapError)
@@ -115,7 +118,9 @@ func (p *passage) take(env protocol.Envelope, err error) bool {
 // Close lets the turn's events go; the turn itself runs on.
 func (t *Turn) Close() { t.feed.Close() }
 
-// RunTurn starts a turn and gives its events to its end.
+// RunTurn starts a turn and gives its events to its end. Where it is not admitted
+// the first and only thing given is the error. To leave the loop early does not
+// end the turn: Cancel does.
 func (c *Client) RunTurn(ctx context.Context, p protocol.TurnStartParams) iter.Seq2[protocol.Envelope, error] {
 	return func(yield func(protocol.Envelope, error) bool) {
 		t, err := c.StartTurn(ctx, p)
@@ -127,7 +132,10 @@ func (c *Client) RunTurn(ctx context.Context, p protocol.TurnStartParams) iter.S
 	}
 }
 
-// Cancel asks for the end of a session's turn; turn "": whichever is active.
+// Cancel asks for the end of a session's turn; turn "": whichever is active. It
+// answers within 5 s: cancelled, where the harness has confirmed it; unconfirmed,
+// and the turn's own end is the truth; or no_active_turn, with what runs instead.
+// It may be called while the turn's events are being consumed.
 func (c *Client) Cancel(ctx context.Context, session, turn string) (protocol.TurnCancelResult, error) {
 	p := protocol.TurnCancelParams{SessionID: session}
 	if turn != "" {
@@ -138,7 +146,8 @@ func (c *Client) Cancel(ctx context.Context, session, turn string) (protocol.Tur
 	return r, err
 }
 
-// Respond answers a permission request. false: it was no longer open.
+// Respond answers a permission request with an option that it offers, or with a
+// cancel. false: it was no longer open; the first answer wins, whoever gives it.
 func (c *Client) Respond(ctx context.Context, session, request string, outcome protocol.PermissionOutcome) (bool, error) {
 	var r protocol.PermissionRespondResult
 	p := protocol.PermissionRespondParams{SessionID: session, RequestID: request, Outcome: outcome}
@@ -146,14 +155,17 @@ func (c *Client) Respond(ctx context.Context, session, request string, outcome p
 	return r.Accepted, err
 }
 
-// CloseSession ends a session. false: the server knows none by that id.
+// CloseSession ends a session. false: the server knows none by that id. While a
+// turn runs it is refused. The session's log outlives it, and its id may be used
+// again.
 func (c *Client) CloseSession(ctx context.Context, session string) (bool, error) {
 	var r protocol.SessionCloseResult
 	err := c.call(ctx, protocol.MethodSessionClose, protocol.SessionCloseParams{SessionID: session}, &r)
 	return r.Closed, err
 }
 
-// Shutdown asks the gateway to end; the connection ends with it, later.
+// Shutdown asks the gateway to end; the connection ends with it, later. Running
+// turns may go on for as long as the gateway lets them.
 func (c *Client) Shutdown(ctx context.Context) error {
 	var r struct{}
 	if err := c.call(ctx, protocol.MethodShutdown, nil, &r); err != nil {

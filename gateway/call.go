@@ -22,13 +22,15 @@ type call struct {
 }
 
 // barrier is what precedes an answer; it rides in the response's meta member,
-// which the stream takes off.
+// which the stream takes off. It is transport.Barrier, spelled here so that this
+// package needs no transport.
 type barrier struct {
 	Session string `json:"session"`
 	Seq     int64  `json:"seq"`
 }
 
-// result answers with a result struct of package protocol.
+// result answers with a result struct of package protocol, at once: nothing need
+// be sent before it.
 func (c *call) result(v any) { c.send(v, nil, barrier{}) }
 
 // fail answers with an error.
@@ -65,7 +67,7 @@ func wireError(e *protocol.Error) *jsonrpc2.Error {
 }
 
 // answer gives a token what it is owed, after the session has been sent up to
-// seq.
+// seq; 0: at once.
 func (g *Gateway) answer(a session.Answer, sessionID string, seq int64) {
 	c := g.tokens.redeem(a.Token)
 	if c == nil {
@@ -76,7 +78,8 @@ func (g *Gateway) answer(a session.Answer, sessionID string, seq int64) {
 	c.send(a.Result, a.Err, barrier{Session: sessionID, Seq: seq})
 }
 
-// refuseAll answers every open request of a session with an error.
+// refuseAll answers every open request of a session with an error: its machine is
+// given up, and nobody else will.
 func (g *Gateway) refuseAll(sessionID string, err *protocol.Error) {
 	for _, c := range g.tokens.take(sessionID) {
 		c.fail(err)

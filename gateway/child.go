@@ -12,7 +12,8 @@ import (
 )
 
 // child is one process of a session, and the sink of its lines. It knows the
-// machine it was started for: what it says after that machine's end goes nowhere.
+// machine it was started for: what it says after that machine's end goes nowhere,
+// though its generation may be the next machine's too.
 type child struct {
 	s       *Session
 	machine *session.Machine
@@ -25,13 +26,17 @@ type child struct {
 }
 
 // pendingSpawn waits for the processes before it to be gone: a native session is
-// never in two processes.
+// never in two processes, and a restart takes as long as the stop ladder of the
+// old one.
 type pendingSpawn struct {
 	spawn session.Spawn
+	// stdin is what was to be written meanwhile.
 	stdin []byte
 }
 
-// drive stops, spawns and writes; called under the session's lock.
+// drive stops, spawns and writes; called under the session's lock. What comes of
+// it (a spawn that fails, for instance) is queued for the machine, never fed from
+// here: the step that is being performed must be over first.
 func (s *Session) drive(out session.Output) {
 	if out.Stop != nil {
 		s.stopChild(*out.Stop)
@@ -69,6 +74,8 @@ func (s *Session) childOf(gen int) *child {
 }
 
 // write queues lines for a process, or keeps them for one that has yet to start.
+// One that takes none is on its way out, or is stopped for it: its exit is what
+// the machine goes by.
 func (s *Session) write(gen int, lines []byte) {
 	if s.waiting != nil && s.waiting.spawn.Gen == gen {
 		s.waiting.stdin = append(s.waiting.stdin, lines...)
@@ -83,7 +90,8 @@ func (s *Session) write(gen int, lines []byte) {
 	}
 }
 
-// spawnIfFree starts the waiting process once no other of this session is left.
+// spawnIfFree starts the waiting process once no other of this session is left,
+// and gives it what was written meanwhile.
 func (s *Session) spawnIfFree() {
 	w := s.waiting
 	if w == nil || len(s.children) > 0 {
@@ -103,7 +111,8 @@ func (s *Session) spawnIfFree() {
 }
 
 // spawn starts one process. The session's lock is held, so that no line of it is
-// taken before the machine has heard of it.
+// taken before the machine has heard of it. The executable is looked up again: it
+// may have gone since the turn was admitted, and the error then says so.
 func (s *Session) spawn(sp session.Spawn) (*child, error) {
 	path, err := s.reg.resolve()
 	if err != nil {
@@ -132,6 +141,7 @@ func (c *child) stop(kill bool) {
 }
 
 // feed steps the machine the process belongs to, if it is still the session's.
+// Lines come one after the other, from one goroutine: their order is the stream's.
 func (c *child) feed(in session.Input) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
@@ -140,22 +150,24 @@ func (c *child) feed(in session.Input) {
 	}
 }
 
-// Line implements process.Sink. It waits while a connection that may not lose
+// Line implements process.Sink. While it waits its process is not read, and soon
+// writes no more: that is the only brake there is. It waits while a connection that may not lose
 // anything is too far behind; with its machine nobody waits for it any more.
 func (c *child) Line(line []byte) {
-	if max := c.s.gw.o.MaxLagBytes; c.s.cursors.behind(max) != nil {
+	if limit := c.s.gw.o.MaxLagBytes; c.s.cursors.behind(limit) != nil {
 		log := c.s.gw.zap.With(zap.String("session", c.s.id), zap.Int("gen", c.gen))
-		log.Info("harness held: a connection is too far behind", zap.Int64("maxLagBytes", max))
-		c.s.cursors.throttle(max, c.over)
+		log.Info("harness held: a connection is too far behind", zap.Int64("maxLagBytes", limit))
+		c.s.cursors.throttle(limit, c.over)
 		log.Info("harness goes on")
 	}
 	c.feed(session.NativeLine{Gen: c.gen, Line: line})
 }
 
-// Dropped implements process.Sink.
+// Dropped implements process.Sink: a line was too long to be held.
 func (c *child) Dropped(bytes int64) { c.feed(session.LineDropped{Gen: c.gen, Bytes: bytes}) }
 
-// Exited implements process.Sink.
+// Exited implements process.Sink: the process and all its descendants are gone.
+// Whoever waited for that to start the next one is served here.
 func (c *child) Exited(st process.Status) {
 	s := c.s
 	s.mu.Lock()
@@ -163,7 +175,7 @@ func (c *child) Exited(st process.Status) {
 	defer close(c.gone)
 	s.gw.zap.Info("harness ended", zap.String("session", s.id), zap.Int("gen", c.gen), zap.Stringer("status", st))
 	s.drop(c)
-	if c.machine == s.machine && s.machine != nil {
+	if c.machine == s.machine {
 		status := harness.ExitStatus{Code: st.Code, Signal: st.Signal, Stderr: st.StderrTail, Asked: st.Stopped}
 		s.queue = append(s.queue, session.Exited{Gen: c.gen, Status: status})
 	}
@@ -171,7 +183,7 @@ func (c *child) Exited(st process.Status) {
 	s.drain()
 }
 
-// drop takes a process off the list.
+// drop takes a process off the list: it is gone, and no longer in anyone's way.
 func (s *Session) drop(c *child) {
 	for i, other := range s.children {
 		if other == c {

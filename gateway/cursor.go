@@ -11,9 +11,10 @@ type cursor struct {
 	sub *Subscriber
 	// seq is the last seq sent; the writer goroutine moves it.
 	seq atomic.Int64
-	// sent counts the bytes sent, against Session.published.
+	// sent counts the bytes sent, against Session.published: a lag in bytes can
+	// be known without a look at the log.
 	sent atomic.Int64
-	// dirty: it stands in the subscriber's dirty list.
+	// dirty: it stands in the subscriber's dirty list, once.
 	dirty atomic.Bool
 	// caughtUp receives, coalesced, when the cursor has moved.
 	caughtUp chan struct{}
@@ -49,7 +50,8 @@ type cursors struct {
 	list []*cursor
 }
 
-// subscribe gives a connection a cursor at the session's head.
+// subscribe gives a connection a cursor at the session's head: the past is for
+// those who ask for it.
 func (s *Session) subscribe(sub *Subscriber) {
 	s.cursors.mu.Lock()
 	defer s.cursors.mu.Unlock()
@@ -62,7 +64,8 @@ func (s *Session) subscribe(sub *Subscriber) {
 	sub.hold(s.id, c)
 }
 
-// unsubscribe takes a connection's cursor away.
+// unsubscribe takes a connection's cursor away. The list is copied, not changed:
+// wake may be going through it.
 func (s *Session) unsubscribe(sub *Subscriber) {
 	s.cursors.mu.Lock()
 	defer s.cursors.mu.Unlock()
@@ -75,7 +78,8 @@ func (s *Session) unsubscribe(sub *Subscriber) {
 	}
 }
 
-// wake tells every connection that the head has moved.
+// wake tells every connection that the head has moved. One that was told and has
+// not looked yet is not told again: a flood costs a sleeping writer one wake.
 func (cs *cursors) wake() {
 	cs.mu.RLock()
 	defer cs.mu.RUnlock()
@@ -87,7 +91,8 @@ func (cs *cursors) wake() {
 }
 
 // throttle waits while a connection that may not lose anything lags by more than
-// maxLag; it ends with that connection, or when over is closed.
+// maxLag; it ends with that connection, or when over is closed. It holds no lock:
+// requests, and the connection's own reading, go on meanwhile.
 func (cs *cursors) throttle(maxLag int64, over <-chan struct{}) {
 	for c := cs.behind(maxLag); c != nil; c = cs.behind(maxLag) {
 		select {
@@ -99,7 +104,8 @@ func (cs *cursors) throttle(maxLag int64, over <-chan struct{}) {
 	}
 }
 
-// behind gives a connection that lags too far; nil: none does.
+// behind gives a connection that lags too far; nil: none does. Only one that
+// pauses counts: the others lose their connection, not their harness.
 func (cs *cursors) behind(maxLag int64) *cursor {
 	cs.mu.RLock()
 	defer cs.mu.RUnlock()

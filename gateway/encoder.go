@@ -17,10 +17,18 @@ const (
 // encoder turns a session's events into records: encoded once, into slabs, for
 // the log and every connection alike. It also keeps the turn marks that pruning
 // goes by. Guarded by the session's lock.
+//
+// A record is a whole notification, newline included: the same bytes are the
+// log's, and what each connection is sent. A slab lives as long as any record in
+// it, so slabs are small against what a log may hold.
 type encoder struct {
-	prefix  []byte
-	slab    []byte
-	size    int
+	// prefix is what every line of the session begins with.
+	prefix []byte
+	// slab is being filled; size is that of the last one made.
+	slab []byte
+	size int
+	// scratch is where a line is built before its length is known; batch is one
+	// step's records. Both are used again.
 	scratch []byte
 	batch   []eventlog.Record
 	// turn is the mark of the latest turn; running is that mark while it runs.
@@ -28,6 +36,7 @@ type encoder struct {
 	running int64
 }
 
+// newEncoder is the encoder of a session; it holds no slab yet.
 func newEncoder(id string) encoder {
 	prefix := append([]byte(eventlog.Prefix), `{"sessionId":`...)
 	return encoder{prefix: append(protocol.AppendString(prefix, id), `,"seq":`...)}
@@ -43,6 +52,8 @@ func (e *encoder) records(events []session.Stamped) []eventlog.Record {
 	return e.batch
 }
 
+// record encodes one event, and a second time where a base connection is shown it
+// otherwise: that is decided here, once, and not by every writer.
 func (e *encoder) record(ev session.Stamped) eventlog.Record {
 	e.mark(ev.Event)
 	line, at := e.line(ev.Seq, ev.Event)
@@ -53,6 +64,7 @@ func (e *encoder) record(ev session.Stamped) eventlog.Record {
 	return r
 }
 
+// mark counts turns, and notes which one runs: a log never prunes that.
 func (e *encoder) mark(ev protocol.Event) {
 	switch ev.Type() {
 	case protocol.TypeTurnStarted:
@@ -63,7 +75,8 @@ func (e *encoder) mark(ev protocol.Event) {
 	}
 }
 
-// line encodes a whole notification and says where its event begins.
+// line encodes a whole notification and says where its event begins. A scratch
+// that a large event has grown is let go.
 func (e *encoder) line(seq int64, ev protocol.Event) ([]byte, int) {
 	b := append(e.scratch[:0], e.prefix...)
 	b = strconv.AppendInt(b, seq, 10)
@@ -89,7 +102,8 @@ func (e *encoder) keep(b []byte) []byte {
 }
 
 // forBase gives an event as a base connection is shown it, where that differs: a
-// harness beyond the base's four is shown as acp, its real id in _meta.
+// harness beyond the base's four is shown as acp, its real id in _meta. A base
+// client would refuse the whole event otherwise. nil: it is shown as it is.
 func forBase(ev protocol.Event) protocol.Event {
 	switch ev := ev.(type) {
 	case *protocol.SessionCreated:
@@ -108,7 +122,8 @@ func forBase(ev protocol.Event) protocol.Event {
 	return nil
 }
 
-// withHarness adds our key to a _meta object.
+// withHarness adds our key to a _meta object, which is canonical: an object, no
+// space in it.
 func withHarness(meta protocol.Object, id protocol.HarnessID) protocol.Object {
 	b := []byte(`{"` + protocol.MetaHarness + `":`)
 	b = protocol.AppendString(b, string(id))

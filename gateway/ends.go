@@ -32,10 +32,13 @@ type ends struct {
 	events        []protocol.Event
 }
 
+// add appends one event.
 func (e *ends) add(ev protocol.Event) { e.events = append(e.events, ev) }
 
 // gather lists the error, closing snapshots, compactions, permissions, messages
-// and the turn itself. Tools are left to the fold.
+// and the turn itself. Tools are left to the fold, which closes them in every
+// reader alike. A cancel that was under way is none any more: nobody can say
+// whether the harness had heard of it.
 func (e *ends) gather(c *reducer.Conversation) {
 	e.add(&protocol.ErrorEvent{SessionID: &e.session, TurnID: &e.turn, Category: lost.Category, Message: lost.Message, Timestamp: e.now})
 	var open []string
@@ -64,7 +67,8 @@ func (e *ends) gather(c *reducer.Conversation) {
 	e.add(&protocol.TurnEnded{SessionID: e.session, TurnID: e.turn, StopReason: protocol.StopError, Error: &lost, Timestamp: e.now, Meta: hostDeath})
 }
 
-// parts closes what still streams in a message, with what there is of it.
+// parts closes what still streams in a message, with what there is of it. Its place
+// in the message is its partIndex: that counts first appearances, as the fold does.
 func (e *ends) parts(m *reducer.Message) {
 	for i, p := range m.Parts {
 		if closed := done(p); closed != nil {
@@ -74,7 +78,8 @@ func (e *ends) parts(m *reducer.Message) {
 	}
 }
 
-// done is a streaming part's closing snapshot; nil for any other part.
+// done is a streaming part's closing snapshot: what the deltas have built, marked,
+// since more was perhaps on its way. nil for any other part.
 func done(p protocol.Part) protocol.Part {
 	switch p := p.(type) {
 	case *protocol.TextPart:
@@ -93,7 +98,7 @@ func done(p protocol.Part) protocol.Part {
 	return nil
 }
 
-// compaction ends one that goes on.
+// compaction ends one that goes on; the fold keeps all else that is known of it.
 func (e *ends) compaction(k *reducer.Compaction) {
 	if k.TurnID == e.turn && k.Status == "in_progress" {
 		e.add(&protocol.SessionCompaction{SessionID: e.session, TurnID: e.turn, CompactionID: k.CompactionID,

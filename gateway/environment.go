@@ -27,7 +27,8 @@ const own = "AGENT_SERVER_"
 
 // environment composes a child's environment: allow-listed, then the adapter's,
 // then config.env, then config.apiKey in the harness's own variable. The last
-// one wins.
+// one wins. Nothing else is inherited: what happens to stand in the gateway's own
+// environment, another service's key for instance, is none of a child's business.
 func environment(environ, pass []string, info harness.Info, adapter []string, cfg protocol.RunConfig) []string {
 	allow := slices.Concat(inherited, info.PassEnv, pass)
 	env := map[string]string{}
@@ -51,7 +52,8 @@ func environment(environ, pass []string, info harness.Info, adapter []string, cf
 	return flatten(env)
 }
 
-// allowed says whether one of the patterns lets a name through; none lets ours.
+// allowed says whether one of the patterns lets a name through; none lets ours,
+// not even "*".
 func allowed(patterns []string, name string) bool {
 	if strings.HasPrefix(name, own) {
 		return false

@@ -16,6 +16,7 @@ import (
 
 // Gateway runs many sessions for many connections.
 type Gateway struct {
+	// What does not change once it is made.
 	o        Options
 	registry *registry
 	methods  map[string]method
@@ -23,7 +24,9 @@ type Gateway struct {
 	zap      *zap.Logger
 	instance string
 	logID    string
-	hashKey  []byte
+	// hashKey keys the admissions' hashes: prompts and secrets can not be
+	// guessed from what is kept of them.
+	hashKey []byte
 
 	// wg counts what the gateway has started: alarms that are set, the end that
 	// is being waited for.
@@ -36,15 +39,18 @@ type Gateway struct {
 	// until is how long running turns may go on, once stopping is set.
 	until    time.Time
 	stopOnce sync.Once
-	done     chan struct{}
+	// done is closed when every session has ended, or its time is up.
+	done chan struct{}
 
-	// mu guards what follows.
+	// mu guards what follows. A session stays in the map when it is closed: its
+	// log, its seq and its admissions outlive its machine.
 	mu          sync.RWMutex
 	sessions    map[string]*Session
 	subscribers map[*Subscriber]struct{}
 }
 
-// New makes a gateway; Shutdown ends it.
+// New makes a gateway; Shutdown, then Close, ends it. An error is the operator's:
+// a harness without an id, an id twice, a default that is none.
 func New(o Options) (*Gateway, error) {
 	o = o.withDefaults()
 	registry, err := newRegistry(o)
@@ -70,6 +76,8 @@ func (g *Gateway) Done() <-chan struct{} { return g.done }
 // their first.
 func (g *Gateway) Connect(o ConnectOptions) *Subscriber {
 	sub := newSubscriber(g, o)
+	// Under the one lock that new sessions are made under: each of them either is
+	// seen here or sees this connection.
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.subscribers[sub] = struct{}{}
@@ -79,6 +87,8 @@ func (g *Gateway) Connect(o ConnectOptions) *Subscriber {
 	return sub
 }
 
+// disconnect takes a connection's cursors away; what it had asked for goes on, and
+// is answered to nobody.
 func (g *Gateway) disconnect(sub *Subscriber) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -118,7 +128,8 @@ func (g *Gateway) begin(drain time.Duration) {
 	g.stopOnce.Do(func() { g.wg.Go(func() { g.finish(left + shutdownBound) }) })
 }
 
-// finish waits for every session's end, at most for bound.
+// finish waits for every session's end, at most for bound. The sessions end side
+// by side: that one is waited for after another costs no time.
 func (g *Gateway) finish(bound time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
@@ -128,6 +139,7 @@ func (g *Gateway) finish(bound time.Duration) {
 	close(g.done)
 }
 
+// leftovers names what outlived the bound.
 func (g *Gateway) leftovers() error {
 	var errs []error
 	for _, s := range g.all() {
@@ -138,8 +150,9 @@ func (g *Gateway) leftovers() error {
 	return errors.Join(errs...)
 }
 
-// Close waits for what the gateway has started and closes the log. Shutdown
-// comes first.
+// Close ends by force what a shutdown has left, waits for what the gateway has
+// started, and closes the log. Shutdown comes first, and no connection may call
+// anything any more.
 func (g *Gateway) Close() error {
 	for _, s := range g.all() {
 		s.release()
@@ -151,6 +164,7 @@ func (g *Gateway) Close() error {
 	return nil
 }
 
+// all lists the sessions of this moment, closed ones too.
 func (g *Gateway) all() []*Session {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -168,7 +182,8 @@ func (g *Gateway) lookup(id string) *Session {
 	return g.sessions[id]
 }
 
-// obtain gives a session, made where there is none.
+// obtain gives a session, made where there is none: one that the log knows goes
+// on where the log ends. Everyone connected is sent it from its head.
 func (g *Gateway) obtain(id string) (*Session, error) {
 	if s := g.lookup(id); s != nil {
 		return s, nil
@@ -176,7 +191,7 @@ func (g *Gateway) obtain(id string) (*Session, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if s := g.sessions[id]; s != nil {
-		return s, nil
+		return s, nil // another request was quicker
 	}
 	info, err := g.openLog(id)
 	if err != nil {
@@ -191,7 +206,7 @@ func (g *Gateway) obtain(id string) (*Session, error) {
 }
 
 // forget drops a session that has never said anything, and every connection's
-// cursor on it.
+// cursor on it: refused turns must not fill the memory, under however many ids.
 func (g *Gateway) forget(s *Session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 	"agent-server/session"
 )
 
-// mendEvery is how often a broken session is tried again by itself.
+// mendEvery is how often a broken session is tried again by itself: those who wait
+// for its turn's end ask for nothing.
 const mendEvery = 5 * time.Second
 
 // poison ends a machine whose last step could not be recorded, or went wrong in
@@ -32,7 +33,8 @@ func (s *Session) poison(why string) {
 }
 
 // usable tries to mend a broken session; where that fails, it is tried again at
-// each request and by the clock.
+// each request and by the clock. A session that is not broken is usable, machine
+// or none.
 func (s *Session) usable() bool {
 	if !s.broken {
 		return true
@@ -48,6 +50,7 @@ func (s *Session) usable() bool {
 	return true
 }
 
+// tryAgain is the clock's try, unless a request has tried meanwhile.
 func (s *Session) tryAgain(a *alarm) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +60,8 @@ func (s *Session) tryAgain(a *alarm) {
 }
 
 // mend brings the session to what its log holds, and appends the ends that are
-// missing there.
+// missing there. What the lost machine knew beyond the log nobody has seen, so
+// that nobody can miss it; no admitted turn is run a second time.
 func (s *Session) mend() error {
 	info, err := s.gw.openLog(s.id)
 	if err != nil {
@@ -67,7 +71,7 @@ func (s *Session) mend() error {
 	if err != nil {
 		return err
 	}
-	s.next, s.encoder.running = info.NextSeq, 0
+	s.next, s.encoder.running = info.NextSeq, 0 // the log's word counts, not ours
 	var stamped []session.Stamped
 	for i, ev := range missingEnds(conv, s.id, time.Now().UnixMilli()) {
 		stamped = append(stamped, session.Stamped{Seq: s.next + int64(i), Event: ev})
@@ -81,7 +85,7 @@ func (s *Session) mend() error {
 }
 
 // openLog is what the log knows of a session; that its events are gone is no
-// error here, its next seq goes on.
+// error here: its next seq goes on, and no number is used twice.
 func (g *Gateway) openLog(id string) (eventlog.Info, error) {
 	info, err := g.log.Open(id)
 	if err != nil && !errors.Is(err, eventlog.ErrPruned) {
@@ -90,7 +94,9 @@ func (g *Gateway) openLog(id string) (eventlog.Info, error) {
 	return info, nil
 }
 
-// foldLog folds all that the log holds of a session.
+// foldLog folds all that the log holds of a session; nil where it holds nothing.
+// Where the front was pruned the fold lacks what was there, and nothing of a turn
+// that still runs is ever pruned.
 func (g *Gateway) foldLog(id string) (*reducer.Conversation, error) {
 	var f reducer.Folded
 	first, last, _ := g.log.Range(id)

@@ -13,7 +13,8 @@ import (
 	"agent-server/session"
 )
 
-// method serves one kind of request: it answers, now or by a token, once.
+// method serves one kind of request: it answers, now or by a token, once. It does
+// not wait: the next request of the connection stands behind it.
 type method func(g *Gateway, c *call, params []byte)
 
 // methodTable is the table: a method is one row. A gateway holds it, so that
@@ -38,6 +39,8 @@ func (g *Gateway) serve(c *call, req *jsonrpc2.Request) {
 		c.fail(protocol.ErrMethodNotFound(req.Method))
 		return
 	}
+	// A fault inside a session is caught there; what comes up here is a method's
+	// own. What it is stays in the log: it may hold anything.
 	defer func() {
 		if fault := recover(); fault != nil {
 			g.zap.Error("a method panicked", zap.String("method", req.Method), zap.Any("fault", fault), zap.Stack("stack"))
@@ -51,7 +54,9 @@ func (g *Gateway) serve(c *call, req *jsonrpc2.Request) {
 	m(g, c, params)
 }
 
-// initialize says who answers, and sets the connection's capabilities anew.
+// initialize says who answers, and sets the connection's capabilities anew: what
+// a second one does not ask for is no longer granted. No harness is started for
+// it; version and login are none of its business.
 func (g *Gateway) initialize(c *call, params []byte) {
 	p, faults := protocol.DecodeInitialize(params)
 	if faults != nil {
@@ -75,12 +80,16 @@ func (g *Gateway) initialize(c *call, params []byte) {
 }
 
 // turnStart checks what does not depend on the session, and passes the turn on.
+// The order of these checks is the protocol's, down to the machine's: what is
+// refused first says what the next try will meet.
 func (g *Gateway) turnStart(c *call, params []byte) {
 	p, faults := protocol.DecodeTurnStart(params, g.registry.known)
 	if faults != nil {
 		c.fail(protocol.ErrInvalidParams(faults))
 		return
 	}
+	// Held until the machine has the turn: a shutdown that begins behind it finds
+	// the session, one that began before it is seen here.
 	g.admitting.RLock()
 	defer g.admitting.RUnlock()
 	if g.stopping {
@@ -96,7 +105,9 @@ func (g *Gateway) turnStart(c *call, params []byte) {
 }
 
 // registrationFor gives the harness that a turn asks for, if it is available
-// here. On a session shown as acp, plain acp means that session's own.
+// here; nil: it is not. On a session shown as acp, plain acp means that session's
+// own: a base client writes back what it was shown. Whether the session is bound
+// to another harness is its machine's to say.
 func (g *Gateway) registrationFor(p protocol.TurnStartParams) *Registration {
 	reg := g.registry.find(p.Config.Harness)
 	if p.Config.Harness == protocol.HarnessACP && p.SessionID != nil {
@@ -119,7 +130,7 @@ func (g *Gateway) registrationFor(p protocol.TurnStartParams) *Registration {
 func (g *Gateway) startTurn(c *call, reg *Registration, p protocol.TurnStartParams) {
 	id, in := g.turnInput(p)
 	in.Token = g.tokens.issue(c, id)
-	for {
+	for { // once, but for a session that is forgotten meanwhile
 		s, err := g.obtain(id)
 		if err != nil {
 			g.zap.Error("session cannot be opened", zap.String("session", id), zap.Error(err))
@@ -137,7 +148,8 @@ func (g *Gateway) startTurn(c *call, reg *Registration, p protocol.TurnStartPara
 	}
 }
 
-// turnInput mints the ids that were not given and looks at this machine.
+// turnInput mints the ids that were not given and looks at this machine. What is
+// wrong here is not said yet: a retry is recognised first.
 func (g *Gateway) turnInput(p protocol.TurnStartParams) (string, session.StartTurn) {
 	id, turn := "", ""
 	if p.SessionID != nil {
@@ -153,7 +165,8 @@ func (g *Gateway) turnInput(p protocol.TurnStartParams) (string, session.StartTu
 	return id, session.StartTurn{TurnID: turn, Input: p.Input, Config: p.Config, Faults: localFaults(p.Config)}
 }
 
-// localFaults are what is wrong with a config on this machine.
+// localFaults are what is wrong with a config on this machine. The path comes from
+// the client, so that a text may repeat it.
 func localFaults(cfg protocol.RunConfig) []protocol.Fault {
 	info, err := os.Stat(cfg.Cwd)
 	switch {
@@ -176,13 +189,15 @@ func (g *Gateway) turnCancel(c *call, params []byte) {
 	if p.TurnID != nil {
 		turn = *p.TurnID
 	}
+	// Its answer may come seconds later: the harness has to confirm it.
 	ask := func(t session.Token) session.Input { return session.CancelTurn{Token: t, TurnID: turn} }
 	if !g.ask(c, p.SessionID, ask) {
 		c.result(protocol.TurnCancelResult{Outcome: protocol.CancelNoActiveTurn})
 	}
 }
 
-// permissionRespond: of a session without a machine no request is open.
+// permissionRespond: of a session without a machine no request is open. Which
+// option was offered is the broker's to know; here any string passes.
 func (g *Gateway) permissionRespond(c *call, params []byte) {
 	p, faults := protocol.DecodePermissionRespond(params)
 	if faults != nil {
@@ -197,7 +212,9 @@ func (g *Gateway) permissionRespond(c *call, params []byte) {
 	}
 }
 
-// sessionClose: what is closed or was never started is not closed again.
+// sessionClose: what is closed or was never started is not closed again. The
+// machine says session.ended and answers in one step, so that no other request
+// ever meets a close in flight.
 func (g *Gateway) sessionClose(c *call, params []byte) {
 	p, faults := protocol.DecodeSessionClose(params)
 	if faults != nil {
@@ -209,8 +226,9 @@ func (g *Gateway) sessionClose(c *call, params []byte) {
 	}
 }
 
-// ask hands a request to a session's machine, which answers by the token. It
-// gives false, nothing answered, where there is no machine.
+// ask hands a request to a session's machine, which answers by the token, now or
+// later. It gives false, nothing answered, where there is no machine: the method
+// then says what holds of a session that is not there.
 func (g *Gateway) ask(c *call, id string, in func(session.Token) session.Input) bool {
 	s := g.lookup(id)
 	if s == nil {
@@ -227,7 +245,8 @@ func (g *Gateway) ask(c *call, id string, in func(session.Token) session.Input) 
 	return true
 }
 
-// shutdown answers first; a client that asks again is answered again.
+// shutdown answers first, whatever its params; a client that asks again is
+// answered again. Who embeds the gateway learns of the end by Done.
 func (g *Gateway) shutdown(c *call, _ []byte) {
 	c.result(struct{}{})
 	g.begin(g.o.DrainTimeout)

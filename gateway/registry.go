@@ -8,14 +8,16 @@ import (
 	"agent-server/protocol"
 )
 
-// registry is what the gateway knows of harnesses; it never changes.
+// registry is what the gateway knows of harnesses; it never changes. Whether one
+// can be run is asked of the file system each time.
 type registry struct {
 	byID       map[protocol.HarnessID]*Registration
 	order      []protocol.HarnessID
 	defaultACP protocol.HarnessID
 }
 
-// newRegistry refuses what an operator cannot have meant.
+// newRegistry refuses what an operator cannot have meant. An executable that is
+// not there is no such thing: it may be installed later.
 func newRegistry(o Options) (*registry, error) {
 	r := &registry{byID: map[protocol.HarnessID]*Registration{}, defaultACP: o.DefaultACP}
 	for i := range o.Harnesses {
@@ -50,7 +52,8 @@ func (r *registry) find(id protocol.HarnessID) *Registration {
 	return nil
 }
 
-// available lists the ids whose executable resolves and may be run.
+// available lists the ids whose executable resolves and may be run, in order. It
+// is looked up each time: what is installed meanwhile is there.
 func (r *registry) available() []protocol.HarnessID {
 	var ids []protocol.HarnessID
 	for _, id := range r.order {
@@ -61,7 +64,9 @@ func (r *registry) available() []protocol.HarnessID {
 	return ids
 }
 
-// capabilities is initialize's map of what is available here.
+// capabilities is initialize's map of what is available here. The operator's
+// default agent stands in it a second time, as acp: that is the id by which a base
+// client can ask for it.
 func (r *registry) capabilities() map[protocol.HarnessID]protocol.AgentCapabilities {
 	m := map[protocol.HarnessID]protocol.AgentCapabilities{}
 	for _, id := range r.available() {
@@ -75,7 +80,8 @@ func (r *registry) capabilities() map[protocol.HarnessID]protocol.AgentCapabilit
 	return m
 }
 
-// resolve finds the executable; it starts nothing.
+// resolve finds the executable; it starts nothing. The error names harness and
+// command.
 func (r *Registration) resolve() (string, error) {
 	name := r.Path
 	if name == "" {

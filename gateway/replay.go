@@ -9,7 +9,8 @@ import (
 	"agent-server/protocol"
 )
 
-// replayChunk is what one read of a replay asks the log for.
+// replayChunk is what one read of a replay asks the log for: enough to be quick,
+// little enough not to hold up an engine that reads under a lock.
 const replayChunk = 1 << 20
 
 // eventsReplay answers from the log, up to the head of this moment. It may be
@@ -38,8 +39,9 @@ func (g *Gateway) eventsReplay(c *call, params []byte) {
 	}
 }
 
-// headOf is a session's last visible seq. Of one that this process has not met
-// yet, all that the log holds is visible.
+// headOf is a session's last visible seq; known is false of one that was never
+// seen. Of one that this process has not met yet, all that the log holds is
+// visible.
 func (g *Gateway) headOf(id string) (head int64, known bool) {
 	if s := g.lookup(id); s != nil {
 		return s.head.Load(), true

@@ -21,6 +21,7 @@ type Session struct {
 	id string
 
 	// head is the last visible seq; what lies above it is stored, not yet shown.
+	// Writers read it without the lock.
 	head atomic.Int64
 	// published counts the bytes that became visible, so that a cursor knows its
 	// lag in bytes.
@@ -28,25 +29,33 @@ type Session struct {
 	cursors   cursors
 
 	// mu guards everything below. step, ask, start and a child's sink take it.
-	mu       sync.Mutex
-	machine  *session.Machine
-	reg      *Registration
-	encoder  encoder
-	next     int64
+	mu sync.Mutex
+	// machine decides; nil between lives. reg is the harness it is bound to.
+	machine *session.Machine
+	reg     *Registration
+	encoder encoder
+	// next is the seq of the next event.
+	next int64
+	// children are the live processes: one, or one on its way out with waiting
+	// behind it.
 	children []*child
 	waiting  *pendingSpawn
 	timers   map[session.TimerID]*alarm
-	queue    []session.Input
+	// queue is what performing a step has brought about; it is fed before
+	// anything else is.
+	queue []session.Input
 	// over is closed when the machine has ended; a new machine brings a new one.
 	over chan struct{}
-	// broken is set while the log has not taken what was to be said; see mend.
+	// broken is set while the log has not taken what was to be said; mender is the
+	// next try's alarm. See mend.
 	broken bool
 	mender *alarm
 	// gone is set when the gateway has forgotten this object: obtain another.
 	gone bool
 }
 
-// newSession is the owner of a session whose log is at next.
+// newSession is the owner of a session whose log is at next; it has no machine
+// until a turn is started.
 func newSession(g *Gateway, id string, next int64) *Session {
 	s := &Session{gw: g, id: id, next: next, encoder: newEncoder(id), timers: map[session.TimerID]*alarm{}}
 	s.head.Store(next - 1)
@@ -90,7 +99,9 @@ func (s *Session) ask(in session.Input) door {
 }
 
 // start gives a StartTurn, to a new machine where there is none. moved is true
-// where the gateway has forgotten this object meanwhile.
+// where the gateway has forgotten this object meanwhile. Binding a harness and
+// feeding the turn are one act under the lock: of two first turns on different
+// harnesses the second meets a session that is bound.
 func (s *Session) start(reg *Registration, in session.StartTurn) (d door, moved bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,6 +166,7 @@ func (s *Session) drain() {
 			s.poison("internal error in session " + s.id)
 		}
 	}()
+	// A step may end the machine: what was queued for it then concerns nobody.
 	for len(s.queue) > 0 && s.machine != nil {
 		in := s.queue[0]
 		s.queue = s.queue[1:]
@@ -168,7 +180,9 @@ func (s *Session) drain() {
 	s.queue = s.queue[:0]
 }
 
-// perform does what a step asks for, in the order that Output documents.
+// perform does what a step asks for, in the order that Output documents. Nothing
+// of it happens before its records are stored: an effect that a crash could leave
+// without its cause would be a lie.
 func (s *Session) perform(out session.Output) {
 	records := s.encoder.records(out.Events)
 	if err := s.append(out.Admit, records); err != nil {
@@ -190,12 +204,13 @@ func (s *Session) perform(out session.Output) {
 	s.drive(out)
 	s.setTimers(out.Timers)
 	s.remark(out)
-	if out.Ended {
+	if out.Ended { // its process was told to stop above, and is waited for by spawnIfFree
 		s.letGo()
 	}
 }
 
-// append makes a step durable. A step that says nothing appends nothing.
+// append makes a step durable, admission and events together or neither. A step
+// that says nothing appends nothing.
 func (s *Session) append(admit *session.Admission, records []eventlog.Record) error {
 	if len(records) == 0 && admit == nil {
 		return nil
@@ -208,7 +223,8 @@ func (s *Session) append(admit *session.Admission, records []eventlog.Record) er
 	return nil
 }
 
-// publish moves the head: everyone connected may now read up to it.
+// publish moves the head: everyone connected may now read up to it. The bytes are
+// counted first, so that a lag is never found too small.
 func (s *Session) publish(records []eventlog.Record) {
 	if len(records) == 0 {
 		return
@@ -222,7 +238,8 @@ func (s *Session) publish(records []eventlog.Record) {
 	s.cursors.wake()
 }
 
-// letGo parts with the machine; its process, if any, is being stopped.
+// letGo parts with the machine, which has ended or is given up; its process, if
+// any, is being stopped, and speaks to nobody from here on.
 func (s *Session) letGo() {
 	if s.machine == nil {
 		return
@@ -232,6 +249,7 @@ func (s *Session) letGo() {
 	close(s.over)
 }
 
+// remark logs what a machine or a translator found worth a remark.
 func (s *Session) remark(out session.Output) {
 	for _, d := range out.Diagnostics {
 		s.gw.zap.Info(d.Message, zap.String("session", s.id), zap.String("detail", d.Detail))
@@ -252,7 +270,8 @@ func (s *Session) ended() bool {
 	return s.machine == nil && len(s.children) == 0
 }
 
-// wait waits for the machine's end and for its processes', or for ctx.
+// wait waits for the machine's end and for its processes', or for ctx. No new
+// machine comes meanwhile: a gateway that waits admits no turn.
 func (s *Session) wait(ctx context.Context) {
 	s.mu.Lock()
 	over := s.over
@@ -276,7 +295,7 @@ func (s *Session) wait(ctx context.Context) {
 	}
 }
 
-// release ends whatever a shutdown has left, and waits for it.
+// release ends whatever a shutdown has left, by force, and waits for it.
 func (s *Session) release() {
 	s.mu.Lock()
 	s.letGo()
@@ -288,6 +307,7 @@ func (s *Session) release() {
 	}
 }
 
+// living lists the processes of this moment.
 func (s *Session) living() []*child {
 	s.mu.Lock()
 	defer s.mu.Unlock()

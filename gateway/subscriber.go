@@ -20,10 +20,13 @@ type ConnectOptions struct {
 
 // Subscriber is one connection's view of the gateway: what it calls (it is a
 // jsonrpc2.Handler) and what it pulls from (it is a transport.Source). A cursor
-// a session, no queue: a slow consumer holds no memory of its own.
+// a session, no queue: a slow consumer holds no memory of its own, and live and
+// replay are one code path. Its writer alone calls Mark and Read.
 type Subscriber struct {
-	gw    *Gateway
-	o     ConnectOptions
+	gw *Gateway
+	o  ConnectOptions
+	// wake receives, coalesced, when a head has moved; done is closed when the
+	// connection is gone.
 	wake  chan struct{}
 	done  chan struct{}
 	close sync.Once
@@ -71,6 +74,9 @@ func (sub *Subscriber) Mark() {
 	fresh := sub.dirty
 	sub.dirty = nil
 	sub.mu.Unlock()
+	// First the flag, then the head: a head that moves in between marks the
+	// cursor dirty again, and costs one round for nothing. The other way round it
+	// could be missed.
 	for _, c := range fresh {
 		c.dirty.Store(false)
 	}
@@ -85,7 +91,9 @@ func (sub *Subscriber) Mark() {
 	}
 }
 
-// Read implements transport.Source.
+// Read implements transport.Source. A session's own lines up to a seq are read
+// also beyond the mark: they are stored, and the answer that waits for them says
+// that they may be seen.
 func (sub *Subscriber) Read(dst []byte, session string, seq int64, budget int) ([]byte, bool, error) {
 	if session != "" {
 		c := sub.cursor(session)
@@ -113,7 +121,9 @@ func (sub *Subscriber) Read(dst []byte, session string, seq int64, budget int) (
 }
 
 // read appends one session's lines after its cursor, up to a seq, and says
-// whether more of them are due. A log that holds nothing more has nothing due.
+// whether more of them are due. A log that holds nothing more has nothing due. One
+// that has let go what is due is an error, and ends the connection: to skip it
+// would be a silent loss.
 func (sub *Subscriber) read(dst []byte, c *cursor, upto int64, budget int) ([]byte, bool, error) {
 	after := c.seq.Load()
 	if after >= upto {

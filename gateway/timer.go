@@ -15,7 +15,7 @@ type alarm struct{ timer *time.Timer }
 func (g *Gateway) ring(after time.Duration, f func(*alarm)) *alarm {
 	g.wg.Add(1)
 	a := &alarm{}
-	set := make(chan struct{})
+	set := make(chan struct{}) // f must not run before a.timer is there to be read
 	a.timer = time.AfterFunc(after, func() {
 		defer g.wg.Done()
 		<-set
@@ -25,14 +25,17 @@ func (g *Gateway) ring(after time.Duration, f func(*alarm)) *alarm {
 	return a
 }
 
-// stop ends an alarm that has not begun to run; nil has none.
+// stop ends an alarm that has not begun to run; one that has begun finds out by
+// itself that it is too late. nil has none.
 func (a *alarm) stop(g *Gateway) {
 	if a != nil && a.timer.Stop() {
 		g.wg.Done()
 	}
 }
 
-// setTimers sets and stops timers; called under the session's lock.
+// setTimers sets and stops timers; called under the session's lock. One that is
+// set again is another alarm: the old one, if it is on its way already, finds that
+// it is not meant any more.
 func (s *Session) setTimers(timers []session.Timer) {
 	for _, t := range timers {
 		s.timers[t.ID].stop(s.gw)
@@ -43,7 +46,7 @@ func (s *Session) setTimers(timers []session.Timer) {
 	}
 }
 
-// stopTimers stops every timer of the machine.
+// stopTimers stops every timer of the machine, which has ended.
 func (s *Session) stopTimers() {
 	for _, a := range s.timers {
 		a.stop(s.gw)

@@ -7,14 +7,18 @@ import (
 )
 
 // tokens maps what a machine answers to the request that is owed it. Each token
-// is redeemed once.
+// is redeemed once, so that no request is answered twice, whoever gets there
+// first: the machine, or the one who gives it up. They count for all sessions
+// together; a machine takes them as they come.
 type tokens struct {
-	mu   sync.Mutex
+	mu sync.Mutex
+	// last is the token issued last; open are those not redeemed yet.
 	last session.Token
 	open map[session.Token]*call
 }
 
-// issue makes a token for a request that a session's machine is to answer.
+// issue makes a token for a request that a session's machine is to answer. It is
+// issued before the machine is asked: the answer may come within the asking.
 func (t *tokens) issue(c *call, sessionID string) session.Token {
 	c.session = sessionID
 	t.mu.Lock()
@@ -36,7 +40,8 @@ func (t *tokens) redeem(token session.Token) *call {
 	return c
 }
 
-// take redeems every token of a session.
+// take redeems every token of a session. They are few: requests that wait for an
+// answer, of all sessions.
 func (t *tokens) take(sessionID string) []*call {
 	t.mu.Lock()
 	defer t.mu.Unlock()

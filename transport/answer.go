@@ -12,15 +12,21 @@ import (
 // pending is a request that was handed to the library under a number of ours:
 // the caller's own id bytes are kept here, digit for digit.
 type pending struct {
-	id     []byte
+	// id is what stood behind "id", as it stood there.
+	id []byte
+	// params wait until the library hands the request to the handler; nil: there
+	// are none.
 	params []byte
-	batch  *batch
+	// batch is the batch it came in; nil: none.
+	batch *batch
 }
 
 // batch gathers the answers of one batch; it is written as one array when the
 // last has come. The stream's lock guards it.
 type batch struct {
-	open     int
+	// open counts the answers still owed.
+	open int
+	// bytes are the answers so far, joined by commas.
 	bytes    []byte
 	barriers []Barrier
 }
@@ -89,7 +95,8 @@ func appendError(b []byte, e *jsonrpc2.Error) []byte {
 	return append(b, '}')
 }
 
-// barriersOf takes the barrier off a response.
+// barriersOf takes the barrier off a response; a meta member that is none of ours
+// is dropped with it.
 func barriersOf(r *jsonrpc2.Response) []Barrier {
 	if r.Meta == nil {
 		return nil
@@ -101,7 +108,8 @@ func barriersOf(r *jsonrpc2.Response) []Barrier {
 	return []Barrier{b}
 }
 
-// refusal is an answer to what was no request: its id is null.
+// refusal is an answer to what was no request: its id is null. data is JSON; "":
+// none.
 func refusal(code int64, text string, data string) []byte {
 	r := &jsonrpc2.Response{Error: &jsonrpc2.Error{Code: code, Message: text}}
 	if data != "" {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/sourcegraph/jsonrpc2"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"agent-server/transport"
 )
@@ -170,8 +172,12 @@ func TestDialUntilLetIn(t *testing.T) {
 		}
 		return 0
 	})
-	d := dialOut(t, handler(echo), transport.DialOptions{URL: a.url, TokenFile: path})
-	eventually(t, "some refusals", func() bool { return dials.Load() > 3 })
+	core, logs := observer.New(zap.WarnLevel)
+	d := dialOut(t, handler(echo), transport.DialOptions{URL: a.url, TokenFile: path, Logger: zap.New(core)})
+	eventually(t, "some refusals", func() bool { return dials.Load() > 5 })
+	if n := logs.Len(); n != 2 {
+		t.Errorf("%d warnings, want one for each kind of refusal", n)
+	}
 	if d.Connected() {
 		t.Error("connected with the wrong token")
 	}
@@ -286,6 +292,22 @@ func TestClientEnds(t *testing.T) {
 				t.Errorf("error %v (resumable %v, EOF %v), want code %d, %v, %v", err, c != nil && c.Resumable(), errors.Is(err, io.EOF), tt.code, tt.resumable, tt.eof)
 			}
 		})
+	}
+}
+
+// TestClientAnswersTheClose: a server that ends waits for no client that is slow to
+// let go.
+func TestClientAnswersTheClose(t *testing.T) {
+	t.Parallel()
+	d := listen(t, handler(echo), transport.ListenOptions{Socket: transport.SocketOptions{CloseTimeout: time.Hour}})
+	f := dialClient(t, d.URL(), transport.ClientOptions{})
+	done := make(chan error, 1)
+	go func() { done <- d.Shutdown(context.Background()) }()
+	if _, err := f.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("the end is %v, want io.EOF", err)
+	}
+	if err := await(t, done, "Shutdown"); err != nil {
+		t.Errorf("Shutdown: %v", err)
 	}
 }
 

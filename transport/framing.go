@@ -51,7 +51,8 @@ type ndjson struct {
 // keepLong is how large a gathering buffer may stay between two long lines.
 const keepLong = 1 << 20
 
-// NDJSON frames a reader and a writer by newlines: stdio, a pipe, a socket. A
+// NDJSON is newline-delimited JSON, though it looks at no line's content. It frames
+// a reader and a writer by newlines: stdio, a pipe, a socket. A
 // trailing CR is taken off, and a last line needs no newline. limit bounds a
 // line in bytes; 0: 10 MiB. timeout bounds a write where w can be given a
 // deadline; 0: none. close ends both; nil: nothing is to be closed.
@@ -122,7 +123,8 @@ func trim(line []byte) []byte {
 	return line
 }
 
-// deadliner is what files and sockets are.
+// deadliner is what files and sockets are. A deadline ends a write to a peer that
+// takes nothing; the connection ends with it, since half a line may be out.
 type deadliner interface{ SetWriteDeadline(time.Time) error }
 
 // Write implements Framing.

@@ -117,7 +117,8 @@ func isVersion(v []byte) bool {
 }
 
 // classify goes by the shape alone: a string method makes a request or, without
-// a proper id, a notification.
+// a proper id, a notification. A result beside a method changes nothing: what can
+// be served is served.
 func (m *message) classify(outcome bool) kind {
 	id := kindOf(m.id)
 	switch {

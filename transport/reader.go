@@ -11,7 +11,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// handed is a request on its way to the library.
+// handed is a request on its way to the library: under our number, by which its
+// answer is found again.
 type handed struct {
 	number uint64
 	method []byte
@@ -53,7 +54,8 @@ func (s *Stream) admit() error {
 	return nil
 }
 
-// take deals with one line, or with what came instead of one.
+// take deals with one line, or with what came instead of one. Its error is the end
+// of reading.
 func (s *Stream) take(line []byte, err error) error {
 	var over *OversizeError
 	switch {
@@ -70,7 +72,8 @@ func (s *Stream) take(line []byte, err error) error {
 }
 
 // end notes the end of input and waits for the connection's: answers and events
-// still due go on being written.
+// still due go on being written. The library would close the connection on any
+// error, so that it is given none before.
 func (s *Stream) end(err error) error {
 	if !errors.Is(err, io.EOF) {
 		s.o.Logger.Debug("reading the connection failed", zap.Error(err))

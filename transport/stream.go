@@ -126,6 +126,7 @@ func (s *Stream) abort() {
 	}
 }
 
+// isClosed says whether the connection has ended.
 func (s *Stream) isClosed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

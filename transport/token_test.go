@@ -204,7 +204,14 @@ func TestRevokedAndStuck(t *testing.T) {
 	p := meet(t, d.URL(), bearer(secret))
 	_ = p.NetConn().(*net.TCPConn).SetReadBuffer(4096)
 	d.all()[0].show(name)
-	eventually(t, "the writer to begin", func() bool { return d.all()[0].at(name) > 0 })
+	last, still := int64(0), 0
+	eventually(t, "the writer to be stuck", func() bool {
+		at := d.all()[0].at(name)
+		if still++; at != last || at == 0 {
+			last, still = at, 0
+		}
+		return still > 50
+	})
 	writeToken(t, path, "the-next-token-of-all")
 	eventually(t, "it to be gone", d.gone(0))
 	eventually(t, "its place to be free", func() bool { return d.Connections() == 0 })

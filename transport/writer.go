@@ -8,7 +8,9 @@ import (
 )
 
 // WriteObject implements jsonrpc2.ObjectStream: it swaps the caller's id back,
-// takes the barrier off, and queues. It never waits for the peer.
+// takes the barrier off, and queues. It never waits for the peer. The response was
+// caught on its way in (see Open): the library's own encoding of it would cost the
+// id its digits, and the result a pass over its bytes.
 func (s *Stream) WriteObject(any) error {
 	r := s.outgoing
 	s.outgoing = nil
@@ -27,7 +29,8 @@ func (s *Stream) WriteObject(any) error {
 	return nil
 }
 
-// queue hands an answer to the writer, through its batch if it has one.
+// queue hands an answer to the writer, through its batch if it has one. Order of
+// queueing is order of writing, as far as barriers allow.
 func (s *Stream) queue(a answer, b *batch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,12 +72,14 @@ func (s *Stream) writeLoop() {
 			return
 		}
 		if cap(buf) > 4*s.o.WriteBudget {
-			buf = nil
+			buf = nil // one long answer must not cost an idle connection for ever
 		}
 	}
 }
 
 // sleep waits for something to write; it gives true where this is the last time.
+// What became due before it is found by the round that follows: nothing is carried
+// by the wake itself.
 func (s *Stream) sleep() (last bool) {
 	select {
 	case <-s.source.Wake():
@@ -89,6 +94,9 @@ func (s *Stream) sleep() (last bool) {
 
 // round is one pass: the heads are read first, then the answers are taken, so
 // that an answer which precedes its events is seen with the head that shows them.
+// (Taken the other way round, an answer could be queued and its events be shown
+// between the two, and the events would be written first.) Then all of it leaves
+// in one write, or as many as the budget makes of it.
 func (s *Stream) round(buf []byte) ([]byte, bool, error) {
 	s.source.Mark()
 	answers := s.takeAnswers()
@@ -116,7 +124,7 @@ func (s *Stream) round(buf []byte) ([]byte, bool, error) {
 }
 
 // afterBarriers sends each session that an answer waits for up to its seq, then
-// the answer.
+// the answer. There may be much to send: it leaves in writes of about the budget.
 func (s *Stream) afterBarriers(buf []byte, a answer) ([]byte, error) {
 	for _, b := range a.barriers {
 		for more := true; more; {
@@ -135,6 +143,7 @@ func (s *Stream) afterBarriers(buf []byte, a answer) ([]byte, error) {
 	return append(buf, a.line...), nil
 }
 
+// takeAnswers empties the queue; whoever waits for room may go on.
 func (s *Stream) takeAnswers() []answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,6 +153,7 @@ func (s *Stream) takeAnswers() []answer {
 	return taken
 }
 
+// hasAnswers says whether another round is due for answers alone.
 func (s *Stream) hasAnswers() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
