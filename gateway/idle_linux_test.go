@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,14 +48,13 @@ func BenchmarkIdleSession(b *testing.B) {
 func hello(b *testing.B, g *gateway.Gateway, session string) {
 	b.Helper()
 	in, ask := io.Pipe()
-	out := &until{phrase: []byte(`"type":"turn.ended"`), seen: make(chan struct{})}
+	out := &until{phrase: []byte(`"type":"turn.ended"`)}
 	sub := g.Connect(gateway.ConnectOptions{})
 	s := transport.Open(transport.NDJSON(in, out, 0, 0, in.Close), sub, sub, transport.Options{})
-	_, _ = fmt.Fprintf(ask, `{"jsonrpc":"2.0","id":1,"method":"turn/start","params":{"sessionId":%q,"turnId":"t","input":"hello","config":{"harness":"demo","cwd":%q}}}`+"\n",
-		session, os.TempDir())
-	select {
-	case <-out.seen:
-	case <-time.After(patience):
+	if !out.await(func() {
+		_, _ = fmt.Fprintf(ask, `{"jsonrpc":"2.0","id":1,"method":"turn/start","params":{"sessionId":%q,"turnId":"t","input":"hello","config":{"harness":"demo","cwd":%q}}}`+"\n",
+			session, os.TempDir())
+	}) {
 		b.Fatal("the turn did not end")
 	}
 	_ = s.Finish(context.Background())
@@ -64,14 +64,33 @@ func hello(b *testing.B, g *gateway.Gateway, session string) {
 // until is a writer that tells when a phrase was written.
 type until struct {
 	phrase []byte
+	mu     sync.Mutex
 	seen   chan struct{}
-	told   bool
+}
+
+// await does something and waits for the phrase.
+func (u *until) await(do func()) bool {
+	seen := make(chan struct{})
+	u.mu.Lock()
+	u.seen = seen
+	u.mu.Unlock()
+	do()
+	select {
+	case <-seen:
+		return true
+	case <-time.After(patience):
+		return false
+	}
 }
 
 func (u *until) Write(p []byte) (int, error) {
-	if !u.told && bytes.Contains(p, u.phrase) {
-		u.told = true
-		close(u.seen)
+	if bytes.Contains(p, u.phrase) {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.seen != nil {
+			close(u.seen)
+			u.seen = nil
+		}
 	}
 	return len(p), nil
 }
@@ -90,4 +109,32 @@ func settled() (m runtime.MemStats) {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return m
+}
+
+// BenchmarkFlood is the way of a text delta from the demo agent's process to one
+// connection: child, pipe, reader, translator, machine, log, writer.
+func BenchmarkFlood(b *testing.B) {
+	const deltas = 20_000
+	g := open(b)
+	in, ask := io.Pipe()
+	out := &until{phrase: []byte(`"type":"turn.ended"`)}
+	sub := g.Connect(gateway.ConnectOptions{Pause: true})
+	s := transport.Open(transport.NDJSON(in, out, 0, 0, in.Close), sub, sub, transport.Options{})
+	defer func() {
+		_ = s.Finish(context.Background())
+		s.Wait()
+	}()
+	flood := func(id int, prompt string) {
+		out.await(func() {
+			_, _ = fmt.Fprintf(ask, `{"jsonrpc":"2.0","id":%d,"method":"turn/start","params":{"sessionId":"s%d","turnId":"t%d","input":%q,"config":{"harness":"demo","cwd":%q}}}`+"\n",
+				id, id/4, id, prompt, os.TempDir()) // four turns a session, so that no log grows without end
+		})
+	}
+	flood(0, "hello")
+	n := 0
+	for b.Loop() {
+		n++
+		flood(n, fmt.Sprint("flood ", deltas))
+	}
+	b.ReportMetric(float64(deltas*n)/b.Elapsed().Seconds(), "deltas/s")
 }
