@@ -30,7 +30,7 @@ func TestWireScripts(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d wire scripts, %v", len(files), err)
 	}
-	any, request, responses := judgeOf(t, Methods(), "Message"), judgeOf(t, Methods(), "Request"), map[string]judge{}
+	valid, request, responses := judgeOf(t, Methods(), "Message"), judgeOf(t, Methods(), "Request"), map[string]judge{}
 	for method, title := range titles {
 		responses[method] = judgeOf(t, Methods(), title+"Response")
 	}
@@ -45,7 +45,7 @@ func TestWireScripts(t *testing.T) {
 			if json.Unmarshal(r.Out, &m) != nil {
 				continue // a row of the client's
 			}
-			if err := any(r.Out); err != nil {
+			if err := valid(r.Out); err != nil {
 				t.Errorf("%s: %v\n%s", file, err, r.Out)
 			}
 			call := calls[string(m.ID)]

@@ -52,13 +52,16 @@ func Documents(root string) ([]Document, error) {
 // schemaDocument is a JSON Schema with what a reader wants to know first before the
 // definitions. The library's own struct has them last.
 type schemaDocument struct {
-	Schema      string `json:"$schema"`
+	// Schema is the dialect.
+	Schema string `json:"$schema"`
+	// ID names the document; nothing is to be fetched there.
 	ID          string `json:"$id"`
 	Title       string `json:"title"`
 	Description string `json:"description"`
 	Comment     string `json:"$comment"`
-	Ref         string `json:"$ref"`
-	Defs        defs   `json:"$defs"`
+	// Ref is the root: the definition that the document as a whole stands for.
+	Ref  string `json:"$ref"`
+	Defs defs   `json:"$defs"`
 }
 
 // generated says where a document comes from, and what it cannot say.
@@ -72,6 +75,7 @@ func eventsDocument(src *sources, root string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Here alone: a sample a definition is enough, and the others are long as it is.
 	if err := addSamples(all, root); err != nil {
 		return nil, err
 	}
@@ -91,6 +95,8 @@ func methodsDocument(src *sources, _ string) (any, error) {
 		return nil, err
 	}
 	addMessages(all)
+	// A response does not say which method it answers, so the root cannot lead to the
+	// response of each.
 	names := []string{"Message"}
 	for _, m := range methods() {
 		names = append(names, m.title+"Response")
@@ -110,6 +116,8 @@ func definitions(src *sources) (defs, error) {
 	if err != nil {
 		return nil, err
 	}
+	// In this order: rules name members that splitting moves, and a union's tag is no
+	// member of a struct.
 	addStack(all)
 	if err := applyRules(all); err != nil {
 		return nil, err

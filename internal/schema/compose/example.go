@@ -6,10 +6,15 @@ import (
 	"agent-server/protocol"
 )
 
+// The examples are made for who reads them: together they show every member of the
+// params and every shape of the results, with ids that can be told apart.
+
 // example is one call of a method and its answer: values of package protocol, so that
 // they cannot be of another shape, encoded as the wire has them.
 type example struct {
-	name           string
+	// name says what the call is about.
+	name string
+	// params and result are values of package protocol; nil is an empty object.
 	params, result any
 }
 
@@ -21,6 +26,7 @@ func encoded(v any) json.RawMessage {
 	return json.RawMessage(protocol.Encode(v))
 }
 
+// Ids that a client chooses are short words here, ids that a server mints are UUIDs.
 const (
 	someSession  = "notes"
 	someTurn     = "turn-a"
@@ -28,6 +34,7 @@ const (
 	someLog      = "01976f4e-8b5b-7d22-8a4f-1e7b6d3c5f21"
 )
 
+// initializeExamples: what a base client sends, and all that can be said.
 func initializeExamples() []example {
 	return []example{
 		{"a client of the base", protocol.InitializeParams{ProtocolVersion: 2}, initializeResult(false)},
@@ -65,6 +72,7 @@ func methodNames() []string {
 		protocol.MethodSessionClose, protocol.MethodShutdown, protocol.MethodTurnCancel, protocol.MethodTurnStart}
 }
 
+// turnStartExamples: with ids minted and with ids given, as a string and as items.
 func turnStartExamples() []example {
 	return []example{
 		{"a prompt", protocol.TurnStartParams{
@@ -99,16 +107,18 @@ func wholeConfig() protocol.RunConfig {
 	}
 }
 
+// turnCancelExamples: one for each outcome, and one where nothing at all runs.
 func turnCancelExamples() []example {
-	any, stamped := protocol.TurnCancelParams{SessionID: someSession}, protocol.TurnCancelParams{SessionID: someSession, TurnID: new(someTurn)}
+	unstamped, stamped := protocol.TurnCancelParams{SessionID: someSession}, protocol.TurnCancelParams{SessionID: someSession, TurnID: new(someTurn)}
 	return []example{
-		{"whatever runs", any, protocol.TurnCancelResult{Outcome: protocol.CancelCancelled, TurnID: new(someTurn)}},
+		{"whatever runs", unstamped, protocol.TurnCancelResult{Outcome: protocol.CancelCancelled, TurnID: new(someTurn)}},
 		{"a harness that does not say so", stamped, protocol.TurnCancelResult{Outcome: protocol.CancelUnconfirmed, TurnID: new(someTurn)}},
 		{"another turn runs", stamped, protocol.TurnCancelResult{Outcome: protocol.CancelNoActiveTurn, ActiveTurnID: new("turn-b")}},
-		{"nothing runs", any, protocol.TurnCancelResult{Outcome: protocol.CancelNoActiveTurn}},
+		{"nothing runs", unstamped, protocol.TurnCancelResult{Outcome: protocol.CancelNoActiveTurn}},
 	}
 }
 
+// permissionRespondExamples: the input may be changed by whoever allows.
 func permissionRespondExamples() []example {
 	selected := protocol.PermissionOutcome{Outcome: protocol.OutcomeSelected, OptionID: "allow_once"}
 	edited := selected
@@ -123,6 +133,7 @@ func permissionRespondExamples() []example {
 	}
 }
 
+// eventsReplayExamples: the two kinds of nothing differ in their numbers.
 func eventsReplayExamples() []example {
 	envelope := protocol.Envelope{SessionID: someSession, Seq: 12, Event: &protocol.TurnEnded{
 		SessionID: someSession, TurnID: someTurn, StopReason: protocol.StopEndTurn, Timestamp: 1800000000012}}
@@ -137,6 +148,7 @@ func eventsReplayExamples() []example {
 	}
 }
 
+// sessionCloseExamples: the same call twice.
 func sessionCloseExamples() []example {
 	params := protocol.SessionCloseParams{SessionID: someSession}
 	return []example{

@@ -101,8 +101,10 @@ func faultOf(code protocol.Code) fault {
 // code is one code as package protocol declares it: its name, and when it comes.
 type code struct {
 	value protocol.Code
-	name  string
-	when  string
+	// name is its name on the protocol's pages.
+	name string
+	// when says in which cases it comes; it ends in a full stop.
+	when string
 }
 
 // codesOf lists the codes from their constants: CodeParseError is parseError, its
@@ -133,6 +135,7 @@ func (c code) definition() *jsonschema.Schema {
 	s.Properties.Set("code", &jsonschema.Schema{Type: "integer", Const: int64(c.value)})
 	s.Properties.Set("message", &jsonschema.Schema{Type: "string", Description: "For people; nothing to match."})
 	if data := f.schema(); data != nil {
+		// Of data that comes only with some of a code's cases nothing is required.
 		s.Properties.Set("data", data)
 		if f.always {
 			s.Required = append(s.Required, "data")

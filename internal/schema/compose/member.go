@@ -20,17 +20,22 @@ var (
 
 // member is one member of a definition, to be changed in place.
 type member struct {
-	owner  *jsonschema.Schema
-	name   string
+	// owner is the definition that has it.
+	owner *jsonschema.Schema
+	// name is its name on the wire.
+	name string
+	// schema is what it may be; no other member shares it.
 	schema *jsonschema.Schema
 }
 
 // rules say what the types do not: of "Definition.member", or "*.member" for the
 // member of every definition that has it.
 var rules = []struct {
-	at    string
+	at string
+	// apply changes the member, or what its owner says of it.
 	apply func(m member)
 }{
+	// Events. A time of an event is never negative; one within a part may be.
 	{"*.timestamp", atLeast(0)},
 	{"*._meta", meta},
 	{"Envelope.seq", atLeast(1)},
@@ -44,6 +49,7 @@ var rules = []struct {
 	{"CacheUsage.write", zeroWhenAbsent},
 	{"Raw.data", anything},
 
+	// Methods: what a client sends is checked, so its bounds are here in full.
 	{"InitializeParams.protocolVersion", atLeast(1)},
 	{"InitializeResult.protocolVersion", always(protocol.Version)},
 	{"InitializeResult.instanceId", formatted("uuid")},
@@ -69,6 +75,7 @@ var rules = []struct {
 	{"EventsReplayResult.firstAvailableSeq", orNull},
 	{"EventsReplayResult.latestSeq", orNull},
 
+	// The data of errors.
 	{"VersionData.supported", itemsAtLeast(1)},
 	{"OversizeData.limitBytes", atLeast(1)},
 	{"OverloadedData.retryAfterMs", atLeast(0)},
@@ -128,6 +135,7 @@ func atLeast(low int) func(member) {
 	return func(m member) { m.schema.Minimum = number(low) }
 }
 
+// number is a bound as the library wants it.
 func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
 // itemsAtLeast bounds the integers of an array.
@@ -165,7 +173,8 @@ func always(value any) func(member) {
 	}
 }
 
-// zeroWhenAbsent: a reader takes 0 for a count that was left out.
+// zeroWhenAbsent: a reader takes 0 for a count that was left out, so it is not required,
+// though a server of ours always sends it.
 func zeroWhenAbsent(m member) {
 	m.schema.Default = 0
 	m.owner.Required = slices.DeleteFunc(m.owner.Required, func(name string) bool { return name == m.name })

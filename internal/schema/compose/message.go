@@ -68,6 +68,8 @@ func (m method) resultSchema() *jsonschema.Schema {
 	return ref(m.result.Name())
 }
 
+// response is an answer with a result. That it has no error beside it makes it
+// something else than an error response.
 func response(result *jsonschema.Schema) *jsonschema.Schema {
 	s := line("id", "result")
 	s.Properties.Set("id", anID())
@@ -76,6 +78,8 @@ func response(result *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
+// errorResponse is an answer with an error. Only here an id may be null: that of a line
+// which could not be read.
 func errorResponse() *jsonschema.Schema {
 	s := line("id", "error")
 	s.Description = "The answer to a call that failed, or to a line that was no call; its id then is null."
@@ -90,6 +94,7 @@ func errorResponse() *jsonschema.Schema {
 // notificationText is what the one notification is about.
 const notificationText = "One event, from server to client. It has no answer. A connection receives the events of every session, in the order of seq."
 
+// notification has no id: that is what makes it one.
 func notification() *jsonschema.Schema {
 	s := line("method", "params")
 	s.Description = notificationText

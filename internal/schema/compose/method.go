@@ -17,19 +17,21 @@ type method struct {
 	// params is nil where they are ignored; result is nil for an empty object.
 	params, result reflect.Type
 	// errors are the codes it answers with, besides those that any line can meet.
-	errors   []protocol.Code
+	errors []protocol.Code
+	// examples are calls that succeed; the first is the simplest.
 	examples []example
 }
 
 // everyLine are the codes that any line can be answered with, whatever its method.
 var everyLine = []protocol.Code{protocol.CodeParseError, protocol.CodeInvalidRequest, protocol.CodeMethodNotFound}
 
-// methods is the table.
+// methods is the table. A method of package protocol without a row fails a test.
 func methods() []method {
 	return []method{initializeMethod(), turnStartMethod(), turnCancelMethod(), permissionRespondMethod(),
 		eventsReplayMethod(), sessionCloseMethod(), shutdownMethod()}
 }
 
+// initializeMethod: its answer says what the other methods can do here.
 func initializeMethod() method {
 	return method{
 		name: protocol.MethodInitialize, title: "Initialize",
@@ -42,6 +44,8 @@ func initializeMethod() method {
 	}
 }
 
+// turnStartMethod lists its errors in the order in which a server looks for them: what
+// is refused first says what the next try will meet.
 func turnStartMethod() method {
 	return method{
 		name: protocol.MethodTurnStart, title: "TurnStart",
@@ -56,6 +60,8 @@ func turnStartMethod() method {
 	}
 }
 
+// turnCancelMethod has three outcomes and no error of its own: a cancel that comes too
+// late is no fault of the caller.
 func turnCancelMethod() method {
 	return method{
 		name: protocol.MethodTurnCancel, title: "TurnCancel",
@@ -68,6 +74,8 @@ func turnCancelMethod() method {
 	}
 }
 
+// permissionRespondMethod: whether an answer counted is its result, since two clients
+// may answer at once and neither is wrong.
 func permissionRespondMethod() method {
 	return method{
 		name: protocol.MethodPermissionRespond, title: "PermissionRespond",
@@ -79,6 +87,8 @@ func permissionRespondMethod() method {
 	}
 }
 
+// eventsReplayMethod: here alone an unknown session is an error, since an empty answer
+// would claim that there was nothing.
 func eventsReplayMethod() method {
 	return method{
 		name: protocol.MethodEventsReplay, title: "EventsReplay",
@@ -90,6 +100,8 @@ func eventsReplayMethod() method {
 	}
 }
 
+// sessionCloseMethod: closing what is closed is no error, but closing over a running
+// turn is.
 func sessionCloseMethod() method {
 	return method{
 		name: protocol.MethodSessionClose, title: "SessionClose",
@@ -101,6 +113,7 @@ func sessionCloseMethod() method {
 	}
 }
 
+// shutdownMethod ignores its params and has nothing to say but that it was heard.
 func shutdownMethod() method {
 	return method{
 		name: protocol.MethodShutdown, title: "Shutdown",

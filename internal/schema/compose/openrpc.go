@@ -11,8 +11,10 @@ import (
 	"agent-server/protocol"
 )
 
-// The shapes of an OpenRPC document, as far as it is used here.
+// The shapes of an OpenRPC document, as far as it is used here. They are the
+// specification's objects, under its names of the members.
 type (
+	// openRPC is the document.
 	openRPC struct {
 		OpenRPC    string         `json:"openrpc"`
 		Info       openRPCInfo    `json:"info"`
@@ -20,15 +22,18 @@ type (
 		Components openRPCPool    `json:"components"`
 		ErrorData  map[string]any `json:"x-errorData"`
 	}
+	// openRPCInfo is the Info Object. Its version is the protocol's.
 	openRPCInfo struct {
 		Title       string         `json:"title"`
 		Version     string         `json:"version"`
 		Description string         `json:"description"`
 		License     openRPCLicense `json:"license"`
 	}
+	// openRPCLicense is the License Object.
 	openRPCLicense struct {
 		Name string `json:"name"`
 	}
+	// openRPCCall is the Method Object; one without a result is a notification.
 	openRPCCall struct {
 		Name        string           `json:"name"`
 		Summary     string           `json:"summary"`
@@ -40,25 +45,32 @@ type (
 		Errors      []any            `json:"errors,omitempty"`
 		Examples    []openRPCPair    `json:"examples"`
 	}
+	// openRPCContent is the Content Descriptor Object: a member of the params, or the
+	// result.
 	openRPCContent struct {
 		Name        string             `json:"name"`
 		Description string             `json:"description,omitempty"`
 		Required    bool               `json:"required,omitempty"`
 		Schema      *jsonschema.Schema `json:"schema"`
 	}
+	// openRPCPair is the Example Pairing Object.
 	openRPCPair struct {
 		Name   string           `json:"name"`
 		Params []openRPCExample `json:"params"`
 		Result *openRPCExample  `json:"result,omitempty"`
 	}
+	// openRPCExample is the Example Object.
 	openRPCExample struct {
 		Name  string          `json:"name"`
 		Value json.RawMessage `json:"value"`
 	}
+	// openRPCPool is the Components Object.
 	openRPCPool struct {
 		Errors  map[string]openRPCError `json:"errors"`
 		Schemas defs                    `json:"schemas"`
 	}
+	// openRPCError is the Error Object. It knows no schema of the data, and takes no
+	// extension, so the data's shapes stand in the document's x-errorData.
 	openRPCError struct {
 		Code    protocol.Code   `json:"code"`
 		Message string          `json:"message"`
@@ -69,6 +81,7 @@ type (
 // componentPrefix is where definitions stand in an OpenRPC document.
 const componentPrefix = "#/components/schemas/"
 
+// openRPCText is what a reader of the document should know first.
 const openRPCText = "One JSON-RPC 2.0 protocol for coding agents, one message a line over stdio, or in text frames over WebSocket. " +
 	"A client starts turns; what the agent does comes back as events, each with its place in its session's order. " +
 	"A method with x-direction server-to-client is a notification that the server sends; nobody calls it. " +
@@ -86,6 +99,7 @@ func openRPCDocument(src *sources, _ string) (any, error) {
 		return nil, err
 	}
 	doc := openRPC{
+		// The first version line whose schema allows any patch of it.
 		OpenRPC:    "1.4.1",
 		Info:       openRPCInfo{"agent-server", "2", openRPCText, openRPCLicense{"MIT"}},
 		Components: openRPCPool{Errors: map[string]openRPCError{}},
@@ -149,10 +163,8 @@ func (m method) call(all defs, codes []code) openRPCCall {
 	if m.params != nil {
 		c.Params = contents(all[m.params.Name()])
 	}
-	for _, known := range codes {
-		if slices.Contains(m.errors, known.value) || slices.Contains(everyLine, known.value) {
-			c.Errors = append(c.Errors, map[string]string{"$ref": "#/components/errors/" + known.name})
-		}
+	for _, value := range append(slices.Clone(everyLine), m.errors...) {
+		c.Errors = append(c.Errors, map[string]string{"$ref": "#/components/errors/" + nameOf(codes, value)})
 	}
 	for _, e := range m.examples {
 		c.Examples = append(c.Examples, openRPCPair{
@@ -161,6 +173,12 @@ func (m method) call(all defs, codes []code) openRPCCall {
 		})
 	}
 	return c
+}
+
+// nameOf is the name of a code, which the method's table takes from package protocol.
+func nameOf(codes []code, value protocol.Code) string {
+	i := slices.IndexFunc(codes, func(c code) bool { return c.value == value })
+	return codes[i].name
 }
 
 // eventCall is the one notification: OpenRPC knows one by its missing result.
@@ -181,6 +199,7 @@ func eventCall(all defs) openRPCCall {
 func contents(params *jsonschema.Schema) []openRPCContent {
 	var required, optional []openRPCContent
 	for name, m := range params.Properties.FromOldest() {
+		// The description stands beside the schema; draft 7 would not see it in there.
 		plain := *m
 		plain.Description = ""
 		c := openRPCContent{Name: name, Description: m.Description, Schema: &plain}

@@ -39,13 +39,16 @@ func reflectAll(src *sources) (defs, error) {
 		AllowAdditionalProperties: true,
 		CommentMap:                src.comments,
 		Mapper:                    mapType,
+		// The library forgets which type a definition was made of; rewording needs it.
 		Namer: func(t reflect.Type) string {
 			types[t.Name()] = t
 			return t.Name()
 		},
 	}
+	// Two roots that reach the same struct make the same definition of it.
 	all := defs{}
 	for _, t := range roots() {
+		// What is an empty object, or a plain list, has no definition.
 		if t != nil && t.Kind() == reflect.Struct {
 			maps.Copy(all, r.ReflectFromType(t).Definitions)
 		}

@@ -11,10 +11,12 @@ import (
 // sample is as much of an event as it takes to see what is special about it.
 type sample struct {
 	Type string `json:"type"`
+	// Part is that of a message.part; its state is a word or, of a tool, an object.
 	Part struct {
 		Type  string `json:"type"`
 		State any    `json:"state"`
 	} `json:"part"`
+	// Delta is that of a message.part.delta.
 	Delta struct {
 		Type string `json:"type"`
 	} `json:"delta"`

@@ -13,6 +13,7 @@ import (
 // split is a Go struct that stands for several shapes, told apart by a member of its
 // own: the shapes become definitions, the struct's becomes one of them.
 type split struct {
+	// def is the struct; tag its member that tells the shapes apart.
 	def, tag string
 	shapes   []shape
 }
@@ -20,13 +21,17 @@ type split struct {
 // shape is which members of the struct one word goes with. Others may stand there, as
 // any unknown member may, but mean nothing.
 type shape struct {
+	// word is the value of the tag, name that of the definition.
 	word, name string
 	// members are separated by spaces: "a" is required, "a?" is not, of "a|b"
 	// exactly one is.
 	members string
-	text    string
+	// text describes it: the struct's comment is about all shapes at once.
+	text string
 }
 
+// splits lists them. A member of the struct that no shape has is an error, so that one
+// added to the struct is put somewhere.
 var splits = []split{
 	{"InputItem", "type", []shape{
 		{string(protocol.InputText), "InputText", "id? text elements?", "Text."},
@@ -49,7 +54,8 @@ var splits = []split{
 	}},
 }
 
-// sources of images and files: a part has data or a URL, like an input.
+// alternatives are structs with one shape of which exactly one of two members stands
+// there: a part has data or a URL, like an input.
 var alternatives = map[string]string{"ImagePart": "data|url", "FilePart": "data|url"}
 
 // applySplits replaces every definition that is split.
@@ -65,6 +71,7 @@ func applySplits(all defs) error {
 	return nil
 }
 
+// apply replaces the struct's definition by one of its shapes.
 func (s split) apply(all defs) error {
 	whole := all[s.def]
 	unused := slices.Collect(whole.Properties.KeysFromOldest())

@@ -13,9 +13,12 @@ import (
 // union is a Go interface: one of several structs, told apart by a member that the
 // structs themselves do not have.
 type union struct {
+	// name is the interface; tag the member that tells the variants apart.
 	name, tag string
-	text      string
-	variants  []variant
+	// text describes it: the comments of the interfaces speak of Go.
+	text string
+	// variants are its structs, in the order of the protocol's pages.
+	variants []variant
 	// unknown makes the definition of what is of no known type; nil where the
 	// union is closed.
 	unknown *unknown
@@ -23,14 +26,16 @@ type union struct {
 
 // variant is one struct of a union and the word that names it.
 type variant struct {
+	// word is the value of the tag.
 	word string
-	of   reflect.Type
+	// of is the struct, not a pointer to it.
+	of reflect.Type
 }
 
 // unknown describes what a reader keeps without knowing it.
 type unknown struct {
-	name string
-	text string
+	// name and text are those of its definition.
+	name, text string
 	// kind is the type of the words, known ones and others.
 	kind string
 	// required are the strings that must be there nevertheless.
@@ -53,6 +58,7 @@ func unions() []union {
 	}
 }
 
+// eventVariants are the events that the decoder knows. A test asks it which those are.
 func eventVariants() []variant {
 	return variantsOf([]protocol.Event{
 		&protocol.SessionCreated{}, &protocol.SessionEnded{}, &protocol.SessionUsage{}, &protocol.SessionCompaction{},
@@ -62,12 +68,14 @@ func eventVariants() []variant {
 	}, protocol.Event.Type)
 }
 
+// partVariants are the parts that the decoder knows; the same test asks.
 func partVariants() []variant {
 	return variantsOf([]protocol.Part{
 		&protocol.TextPart{}, &protocol.ReasoningPart{}, &protocol.ToolPart{}, &protocol.ImagePart{}, &protocol.FilePart{},
 	}, protocol.Part.Type)
 }
 
+// stateVariants: the words are the states' own.
 func stateVariants() []variant {
 	return variantsOf([]protocol.ToolState{
 		&protocol.PendingState{}, &protocol.InProgressState{}, &protocol.CompletedState{}, &protocol.FailedState{},
@@ -75,6 +83,7 @@ func stateVariants() []variant {
 	}, protocol.ToolState.Status)
 }
 
+// contentVariants: contents do not know their words, so they are paired here.
 func contentVariants() []variant {
 	return []variant{
 		{string(protocol.ContentText), reflect.TypeFor[protocol.TextContent]()},
@@ -84,6 +93,7 @@ func contentVariants() []variant {
 	}
 }
 
+// deltaVariants: as of contents.
 func deltaVariants() []variant {
 	return []variant{
 		{string(protocol.DeltaText), reflect.TypeFor[protocol.TextDelta]()},
@@ -101,11 +111,13 @@ func variantsOf[T any, W ~string](values []T, word func(T) W) []variant {
 	return found
 }
 
+// unknownEvent asks for a type and nothing else, not even a time.
 func unknownEvent() *unknown {
 	return &unknown{name: "UnknownEvent", kind: "EventType",
 		text: "An event of any other type. A reader keeps it whole, in its place, and nothing in it can be wrong."}
 }
 
+// unknownPart asks for what a fold needs to put it in its place.
 func unknownPart() *unknown {
 	return &unknown{name: "UnknownPart", kind: "PartType", required: []string{"id", "sessionId", "messageId"},
 		text: "A part of any other type. A reader keeps it whole, in its place; only its ids must be there."}
@@ -132,6 +144,7 @@ func addUnions(all defs, src *sources) error {
 	return nil
 }
 
+// wordsOf are the words of the known variants.
 func wordsOf(variants []variant) []string {
 	words := make([]string, len(variants))
 	for i, v := range variants {

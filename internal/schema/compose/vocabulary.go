@@ -14,7 +14,8 @@ import (
 // The spaces are written out: engines differ in what their own classes hold.
 const notBlank = "[^\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 
-// closed are the vocabularies that never grow.
+// closed are the vocabularies that never grow: a reader refuses any other word, so one
+// more would be another protocol.
 var closed = []reflect.Type{
 	reflect.TypeFor[protocol.Role](),
 	reflect.TypeFor[protocol.PartState](),
@@ -27,7 +28,7 @@ var closed = []reflect.Type{
 	reflect.TypeFor[protocol.InputType](),
 }
 
-// open are the vocabularies of which these are the known words.
+// open are the vocabularies that grow: a reader takes words that it does not know.
 var open = []reflect.Type{
 	reflect.TypeFor[protocol.HarnessID](),
 	reflect.TypeFor[protocol.StopReason](),
