@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
 	"github.com/sourcegraph/jsonrpc2"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -193,24 +194,29 @@ func TestRevokedSaysNothingMore(t *testing.T) {
 	}
 }
 
-// TestRevokedAndStuck: a peer that takes nothing is gone all the same, long before
-// its write's own deadline.
+// TestRevokedAndStuck: a peer that takes nothing, but lives, is gone all the same,
+// long before the deadlines of what is being written to it: events, and a ping.
 func TestRevokedAndStuck(t *testing.T) {
 	t.Parallel()
 	path, name := tokenFile(t), strings.Repeat("s", 1000)
 	d := &door{prepare: func(s *source) { s.log(name, 12_000) }}
 	d.open(t, handler(echo), transport.ListenOptions{TokenFile: path, TokenPoll: 5 * time.Millisecond,
-		Socket: transport.SocketOptions{WriteTimeout: time.Hour, PingInterval: time.Millisecond, CloseTimeout: 50 * time.Millisecond}})
+		Socket: transport.SocketOptions{WriteTimeout: time.Hour, PingInterval: 50 * time.Millisecond, CloseTimeout: 50 * time.Millisecond}})
 	p := meet(t, d.URL(), bearer(secret))
 	_ = p.NetConn().(*net.TCPConn).SetReadBuffer(4096)
 	d.all()[0].show(name)
+	go func() {
+		for p.WriteMessage(websocket.TextMessage, []byte("\n")) == nil {
+			time.Sleep(time.Millisecond)
+		}
+	}()
 	last, still := int64(0), 0
 	eventually(t, "the writer to be stuck", func() bool {
 		at := d.all()[0].at(name)
 		if still++; at != last || at == 0 {
 			last, still = at, 0
 		}
-		return still > 50
+		return still > 200
 	})
 	writeToken(t, path, "the-next-token-of-all")
 	eventually(t, "it to be gone", d.gone(0))
