@@ -15,7 +15,6 @@ type flood struct {
 	line []byte
 	left int
 	wake chan struct{}
-	done chan struct{}
 }
 
 func (f *flood) Wake() <-chan struct{} { return f.wake }

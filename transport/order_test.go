@@ -68,8 +68,7 @@ func TestBarrierBeyondTheMark(t *testing.T) {
 // no more, holds up nothing; neither does a meta member that is none of ours.
 func TestBarrierOfNothing(t *testing.T) {
 	t.Parallel()
-	var w *wire
-	w = dial(t, func(c *jsonrpc2.Conn, r *jsonrpc2.Request) {
+	w := dial(t, func(c *jsonrpc2.Conn, r *jsonrpc2.Request) {
 		sendAfter(c, r, "1", transport.Barrier{Session: r.Method, Seq: 9})
 	}, transport.Options{})
 	defer w.hangUp()
