@@ -2,6 +2,7 @@ package transport
 
 import (
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -82,7 +83,7 @@ func (l *Listener) authorize(w http.ResponseWriter, r *http.Request) (digest, bo
 
 // upgrade makes a WebSocket of the request and serves it to its end.
 func (l *Listener) upgrade(w http.ResponseWriter, r *http.Request, pass digest) {
-	h, src := l.connect(r.RemoteAddr)
+	h, src := l.connect(Peer{Name: r.RemoteAddr, Local: l.isLocal(r.RemoteAddr)})
 	ws, err := l.upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		// The upgrader has answered. Its error may quote the peer.
@@ -97,6 +98,13 @@ func (l *Listener) upgrade(w http.ResponseWriter, r *http.Request, pass digest) 
 	l.expel(k)
 	k.log.Info("connected")
 	l.links.run(k)
+}
+
+// isLocal says whether an address is one of this machine's, as far as that can be
+// known: what a proxy hands on comes from anywhere.
+func (l *Listener) isLocal(address string) bool {
+	a, err := netip.ParseAddrPort(address)
+	return err == nil && a.Addr().Unmap().IsLoopback() && !l.o.BehindProxy
 }
 
 // refuse answers with a status. Neither answer nor log hold anything of the

@@ -67,24 +67,27 @@ func TestCloseErrorQuotesNothing(t *testing.T) {
 	}
 }
 
-// TestConnectIsGivenAName: the name tells connections apart, and holds an address
-// alone.
-func TestConnectIsGivenAName(t *testing.T) {
+// TestPeersAreNamed: a name tells connections apart and holds an address alone; who
+// is local is known, but not through a proxy.
+func TestPeersAreNamed(t *testing.T) {
 	t.Parallel()
-	names := make(chan string, 2)
-	l, err := transport.Listen(context.Background(), transport.ListenOptions{Address: "0", TokenFile: tokenFile(t)},
-		func(name string) (jsonrpc2.Handler, transport.Source) {
-			names <- name
-			return handler(echo), newSource()
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Shutdown(context.Background()) }()
-	for range 2 {
+	for _, proxy := range []bool{false, true} {
+		peers := make(chan transport.Peer, 1)
+		l, err := transport.Listen(context.Background(), transport.ListenOptions{Address: "0", TokenFile: tokenFile(t), BehindProxy: proxy},
+			func(p transport.Peer) (jsonrpc2.Handler, transport.Source) {
+				peers <- p
+				return handler(echo), newSource()
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
 		p := meet(t, l.URL()+"?token="+secret, nil)
-		if got := <-names; got != p.LocalAddr().String() {
-			t.Errorf("the name is %s, want the peer's address %s", got, p.LocalAddr())
+		want := transport.Peer{Name: p.LocalAddr().String(), Local: !proxy}
+		if got := await(t, peers, "a connection"); got != want {
+			t.Errorf("peer %+v, want %+v", got, want)
+		}
+		if err := l.Shutdown(context.Background()); err != nil {
+			t.Errorf("Shutdown: %v", err)
 		}
 	}
 }

@@ -150,7 +150,7 @@ func (d *Dialer) once(ctx context.Context) (lived time.Duration, err error) {
 	var src Source
 	ws, err := d.target.dial(ctx, func() {
 		if src == nil {
-			h, src = d.connect(d.host)
+			h, src = d.connect(Peer{Name: d.host})
 		}
 	})
 	if err != nil {

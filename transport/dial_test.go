@@ -86,7 +86,7 @@ func dialOut(t *testing.T, h jsonrpc2.Handler, o transport.DialOptions) *outward
 	}
 	d := &outward{door: &door{}}
 	var err error
-	if d.Dialer, err = transport.Dial(context.Background(), o, func(string) (jsonrpc2.Handler, transport.Source) { return h, d.source() }); err != nil {
+	if d.Dialer, err = transport.Dial(context.Background(), o, func(transport.Peer) (jsonrpc2.Handler, transport.Source) { return h, d.source() }); err != nil {
 		t.Fatalf("Dial: %v", err)
 	}
 	t.Cleanup(func() {
@@ -231,7 +231,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	a := accept(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	src := newSource()
-	d, err := transport.Dial(ctx, transport.DialOptions{URL: a.url}, func(string) (jsonrpc2.Handler, transport.Source) { return handler(echo), src })
+	d, err := transport.Dial(ctx, transport.DialOptions{URL: a.url}, func(transport.Peer) (jsonrpc2.Handler, transport.Source) { return handler(echo), src })
 	if err != nil {
 		t.Fatal(err)
 	}

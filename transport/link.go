@@ -9,11 +9,20 @@ import (
 	"go.uber.org/zap"
 )
 
+// Peer is who is at the other end of a new connection.
+type Peer struct {
+	// Name tells connections apart in the log: an address, and nothing that the
+	// peer chose.
+	Name string
+	// Local: the peer is a process of this machine. Of one that came through a
+	// proxy, or that was dialled, nobody can say so.
+	Local bool
+}
+
 // Connect gives what one new connection calls and what it is sent. It is called
 // before the peer can know of the connection, so that the Source misses nothing
-// from the accept on; the Source is closed in any case. name tells connections
-// apart in the log.
-type Connect func(name string) (jsonrpc2.Handler, Source)
+// from the accept on; the Source is closed in any case, once.
+type Connect func(Peer) (jsonrpc2.Handler, Source)
 
 // link is one WebSocket being served.
 type link struct {

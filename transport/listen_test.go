@@ -74,7 +74,9 @@ func TestWhereToListen(t *testing.T) {
 		{"a host with a port", with("0", func(o *transport.ListenOptions) { o.AllowedHosts = []string{"x.example:80"} }), false},
 		{"a host with a star", with("0", func(o *transport.ListenOptions) { o.AllowedHosts = []string{"*.example"} }), false},
 		{"an empty host", with("0", func(o *transport.ListenOptions) { o.AllowedHosts = []string{""} }), false},
-		{"an IPv6 host", with("0", func(o *transport.ListenOptions) { o.AllowedHosts = []string{"2001:db8::1", "[2001:db8::2]"} }), true},
+		{"an IPv6 host", with("0", func(o *transport.ListenOptions) {
+			o.AllowedHosts = []string{"2001:DB8:0::1", "[2001:db8::2]", "Gateway.Example"}
+		}), true},
 		{"an origin without a scheme", with("0", func(o *transport.ListenOptions) { o.AllowedOrigins = []string{"app.example"} }), false},
 		{"an origin with a path", with("0", func(o *transport.ListenOptions) { o.AllowedOrigins = []string{"https://app.example/x"} }), false},
 		{"the null origin", with("0", func(o *transport.ListenOptions) { o.AllowedOrigins = []string{"null"} }), false},
@@ -398,7 +400,7 @@ func TestShutdownCutsOff(t *testing.T) {
 	name := strings.Repeat("s", 1000)
 	srcs := make(chan *source, 1)
 	l, err := transport.Listen(context.Background(), transport.ListenOptions{Address: "0", InsecureNoAuth: true},
-		func(string) (jsonrpc2.Handler, transport.Source) {
+		func(transport.Peer) (jsonrpc2.Handler, transport.Source) {
 			s := newSource()
 			s.log(name, 12_000)
 			srcs <- s
@@ -435,7 +437,7 @@ func TestListenEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	src := newSource()
 	l, err := transport.Listen(ctx, transport.ListenOptions{Address: "0", InsecureNoAuth: true},
-		func(string) (jsonrpc2.Handler, transport.Source) { return handler(echo), src })
+		func(transport.Peer) (jsonrpc2.Handler, transport.Source) { return handler(echo), src })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (g gated) Wake() <-chan struct{} { return g.begin }
 func benchListener(b *testing.B, source func() transport.Source, begin chan struct{}) *transport.Listener {
 	b.Helper()
 	l, err := transport.Listen(context.Background(), transport.ListenOptions{Address: "0", InsecureNoAuth: true, MaxConnections: 2000},
-		func(string) (jsonrpc2.Handler, transport.Source) {
+		func(transport.Peer) (jsonrpc2.Handler, transport.Source) {
 			return handler(func(c *jsonrpc2.Conn, r *jsonrpc2.Request) { send(c, r, "{}") }), gated{source(), begin}
 		})
 	if err != nil {

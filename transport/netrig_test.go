@@ -47,7 +47,7 @@ func (d *door) open(t testing.TB, h jsonrpc2.Handler, o transport.ListenOptions)
 		o.Address = "0"
 	}
 	o.InsecureNoAuth = o.TokenFile == "" && o.StateDir == ""
-	l, err := transport.Listen(context.Background(), o, func(string) (jsonrpc2.Handler, transport.Source) { return h, d.source() })
+	l, err := transport.Listen(context.Background(), o, func(transport.Peer) (jsonrpc2.Handler, transport.Source) { return h, d.source() })
 	if err != nil {
 		t.Fatalf("listening: %v", err)
 	}

@@ -53,8 +53,11 @@ func newGate(o ListenOptions) (*gate, error) {
 
 // listedHost checks one allowed host: a name or an address, without a port.
 func listedHost(h string) (string, error) {
+	if a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(h, "["), "]")); err == nil {
+		return a.String(), nil
+	}
 	name, ok := hostName(h)
-	if !ok || strings.ContainsAny(h, "*/@ ") || (strings.Contains(name, ":") && !isAddress(name)) || !strings.EqualFold(name, strings.Trim(h, "[]")) {
+	if !ok || !strings.EqualFold(name, h) || strings.Contains(h, "*") {
 		return "", fmt.Errorf("allowed host %q: want a name or an address, without a port", h)
 	}
 	return name, nil
@@ -119,11 +122,6 @@ func hostName(host string) (string, bool) {
 // isPort says whether a port is a number, or was left empty.
 func isPort(port string) bool {
 	return len(port) <= 5 && strings.Trim(port, "0123456789") == ""
-}
-
-func isAddress(name string) bool {
-	_, err := netip.ParseAddr(name)
-	return err == nil
 }
 
 // isLoopback says whether a name means this machine, whatever a name server says:
