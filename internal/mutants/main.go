@@ -19,7 +19,7 @@
 // does. Mutants run in a bounded number of goroutines that share nothing but the
 // list of results.
 //
-//	go run ./internal/mutants [-j 2] [name…]
+//	go run ./internal/mutants [-j 2] [-v] [name…]
 package main
 
 import (
@@ -33,10 +33,11 @@ import (
 
 func main() {
 	parallel := flag.Int("j", 2, "how many mutants run at a time")
+	verbose := flag.Bool("v", false, "show what the tests said of the mutants that they noticed, too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	survivors, err := run(ctx, *parallel, flag.Args())
+	survivors, err := run(ctx, *parallel, *verbose, flag.Args())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(2)
@@ -48,7 +49,7 @@ func main() {
 
 // run runs the named mutants, all of them where none is named, and counts those
 // that were not noticed.
-func run(ctx context.Context, parallel int, names []string) (survivors int, err error) {
+func run(ctx context.Context, parallel int, verbose bool, names []string) (survivors int, err error) {
 	root, err := moduleRoot(ctx)
 	if err != nil {
 		return 0, err
@@ -63,8 +64,11 @@ func run(ctx context.Context, parallel int, names []string) (survivors int, err 
 	}
 	for _, v := range judgeAll(ctx, root, chosen, parallel) {
 		fmt.Println(v)
-		if v.fault != "" {
+		switch {
+		case v.fault != "":
 			survivors++
+		case verbose:
+			fmt.Println(v.output)
 		}
 	}
 	fmt.Printf("%d mutants, %d not noticed\n", len(chosen), survivors)

@@ -171,6 +171,23 @@ func every(t *testing.T) map[string][]mutant {
 	return of
 }
 
+// Every mutant still fits what it breaks; that it also compiles and is noticed is
+// for the command to see.
+func TestMutantsApply(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mutants := range every(t) {
+		for _, m := range mutants {
+			if _, err := apply(t.Context(), root, t.TempDir(), m); err != nil {
+				t.Errorf("%s: %v", m.name, err)
+			}
+		}
+	}
+}
+
 // Every mutant is of a law that is written down, and noticed by a test that its
 // row names; a number stands for one law.
 func TestMutantsAreOfLaws(t *testing.T) {
