@@ -13,7 +13,10 @@ import (
 const needToken = "a token is needed: Authorization: Bearer TOKEN, or the subprotocols bearer and TOKEN, or ?token=TOKEN"
 
 // handle serves one request of whatever kind. Everything that decides who is let
-// in comes before the upgrade.
+// in comes before the upgrade, in the order that docs/security.md tells:
+//
+//	handle → gate.admit (Host, Origin) → handshake → authorize (token) →
+//	links.reserve (places) → upgrade → links.run, to the connection's end
 func (l *Listener) handle(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case HealthPath:
@@ -49,6 +52,8 @@ func (l *Listener) handshake(w http.ResponseWriter, r *http.Request) {
 		l.refuse(w, r, http.StatusMethodNotAllowed, "this is a WebSocket: GET with an upgrade")
 		return
 	case !websocket.IsWebSocketUpgrade(r):
+		// Before the token: who has merely pasted the URL into a browser is told
+		// what it is.
 		w.Header().Set("Upgrade", "websocket")
 		w.Header().Set("Connection", "Upgrade")
 		l.refuse(w, r, http.StatusUpgradeRequired, "this is a WebSocket: upgrade")
@@ -58,6 +63,7 @@ func (l *Listener) handshake(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	// After the token: who has none learns nothing of how busy it is here.
 	if !l.links.reserve(l.o.MaxConnections) {
 		w.Header().Set("Retry-After", retryAfter)
 		l.refuse(w, r, http.StatusServiceUnavailable, "all connections are taken, or the server is ending")

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -334,14 +335,17 @@ func TestClientRefused(t *testing.T) {
 // TestClientOfADialler: the client's end of an accepted socket, as an embedder has it.
 func TestClientOfADialler(t *testing.T) {
 	t.Parallel()
-	framings := make(chan transport.Framing, 1)
+	framings := make(chan transport.Framing, 1000) // the gateway dials again and again
+	var upgrading sync.WaitGroup
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		upgrading.Add(1)
+		defer upgrading.Done()
 		if f, err := transport.Upgrade(w, r, transport.SocketOptions{}); err == nil {
 			framings <- f
 		}
 	}))
 	defer srv.Close()
-	dialOut(t, handler(echo), transport.DialOptions{URL: "ws" + strings.TrimPrefix(srv.URL, "http")})
+	d := dialOut(t, handler(echo), transport.DialOptions{URL: "ws" + strings.TrimPrefix(srv.URL, "http")})
 	f := await(t, framings, "a dial")
 	if err := f.Write([]byte(request("1") + "\n" + request("2") + "\n")); err != nil {
 		t.Fatal(err)
@@ -365,9 +369,12 @@ func TestClientOfADialler(t *testing.T) {
 	} else {
 		_ = resp.Body.Close()
 	}
-	select {
-	case f := <-framings: // the gateway has dialled again
-		_ = f.Close()
-	default:
+	if err := d.Shutdown(context.Background()); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+	srv.Close()
+	upgrading.Wait()
+	for len(framings) > 0 {
+		_ = (<-framings).Close()
 	}
 }

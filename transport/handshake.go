@@ -57,6 +57,7 @@ func parseTarget(text string) (*url.URL, error) {
 // dial makes one WebSocket. reached is called when the other side can be spoken
 // to, before it is: it cannot know of the connection yet.
 func (t *target) dial(outer context.Context, reached func()) (*websocket.Conn, error) {
+	// The URL may hold a token too; this one is in no proxy's log.
 	header := http.Header{}
 	token := t.token
 	if t.tokenFile != "" {
@@ -92,6 +93,7 @@ func (t *target) dial(outer context.Context, reached func()) (*websocket.Conn, e
 // handshakeError types a refusal.
 func handshakeError(resp *http.Response, err error) error {
 	if resp == nil {
+		// It says where and why: addresses and causes, not the URL.
 		return fmt.Errorf("dialling: %w", err)
 	}
 	e := &HandshakeError{Status: resp.StatusCode}

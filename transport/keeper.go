@@ -134,6 +134,7 @@ func (s *socket) farewell() {
 	s.mu.Unlock()
 	defer bound.Stop()
 	if broken {
+		// It is closed already, or about to be; closing again does no harm.
 		_ = s.ws.Close()
 		return
 	}

@@ -198,6 +198,7 @@ func (l *Listener) prepare(config *tls.Config) {
 	l.server = &http.Server{Handler: http.HandlerFunc(l.handle), Protocols: protocols, ReadHeaderTimeout: l.o.HeaderTimeout,
 		ReadTimeout: l.o.HeaderTimeout, WriteTimeout: 2 * l.o.HeaderTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: quiet, ConnState: l.track, TLSConfig: config}
+	// What was answered is done: nobody keeps a place by being refused.
 	l.server.SetKeepAlivesEnabled(false)
 }
 
@@ -264,6 +265,8 @@ func (l *Listener) Err() error { return l.err }
 // off, and that is an error. A second call waits for the first.
 func (l *Listener) Shutdown(ctx context.Context) error {
 	l.shutdown.Do(func() {
+		// No place is given any more before accepting ends: who is between the two
+		// is told 503.
 		l.links.end()
 		_ = l.server.Close()
 		l.last = l.links.wait(ctx)

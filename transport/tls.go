@@ -23,6 +23,7 @@ func serverTLS(cert, key string) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading the TLS certificate: %w", err)
 	}
+	// Not HTTP/2: a WebSocket takes over the whole connection.
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}, nil
 }
 

@@ -31,6 +31,9 @@ type digest [sha256.Size]byte
 
 // passport is the one token that lets peers in, as its file has it now. The zero
 // digest stands for no token at all: nobody gets in.
+//
+// The file is read, not watched for changes: it is small, and what a rename, a
+// mount or a copy tells a watcher differs from system to system.
 type passport struct {
 	path string
 

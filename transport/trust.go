@@ -75,6 +75,8 @@ func (g *gate) admit(r *http.Request) error {
 	if !ok || !(isLoopback(host) || slices.Contains(g.hosts, host)) {
 		return errHost
 	}
+	// Own is what a page would have that came from this Host: of a Host that was
+	// just found good, so that a rebound name is no origin of ours.
 	if !g.originOK(r.Header.Values("Origin"), r.Host) {
 		return errOrigin
 	}
@@ -112,6 +114,8 @@ func hostName(host string) (string, bool) {
 	} else {
 		name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
 	}
+	// Only the spellings of RFC 4291 and dotted quads are addresses: 127.1 and
+	// 2130706433, which some resolvers take too, stay names, and are not listed.
 	if a, err := netip.ParseAddr(name); err == nil {
 		return a.String(), true
 	}

@@ -90,6 +90,7 @@ type socket struct {
 // newSocket frames a connection and starts its keeper.
 func newSocket(ws *websocket.Conn, o SocketOptions) *socket {
 	s := &socket{o: o.withDefaults(), ws: ws, closing: make(chan struct{}), gone: make(chan struct{})}
+	// Framing by lines is NDJSON's, oversize and all; here are only messages.
 	s.lines = &ndjson{r: bufio.NewReaderSize(&messages{s: s}, socketChunk), limit: s.o.MaxMessageBytes}
 	ws.SetPongHandler(func(string) error { s.alive.Add(1); return nil })
 	ws.SetPingHandler(s.pong)
@@ -146,6 +147,7 @@ func (s *socket) send(text []byte) error {
 	if len(text) <= fragment {
 		return s.ws.WriteMessage(websocket.TextMessage, text)
 	}
+	// One message all the same: a line never spans two.
 	w, err := s.ws.NextWriter(websocket.TextMessage)
 	if err != nil {
 		return err
