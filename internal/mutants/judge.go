@@ -35,6 +35,7 @@ func (v verdict) String() string {
 // order.
 func judgeAll(ctx context.Context, root string, mutants []mutant, parallel int) []verdict {
 	verdicts := make([]verdict, len(mutants))
+	// Places, not mutants, are handed out, so that each verdict finds its own.
 	places := make(chan int)
 	var workers sync.WaitGroup
 	for range max(1, parallel) {
@@ -55,6 +56,9 @@ func judgeAll(ctx context.Context, root string, mutants []mutant, parallel int) 
 // judge runs the named test under one mutant. The build cache makes the
 // unchanged packages free; what is built anew is the mutated package, and what
 // imports it on the way to the test.
+//
+// It fails closed: whatever keeps the test from being run and failing is the
+// mutant's fault, so that a law never counts as held because nobody looked.
 func judge(ctx context.Context, root string, m mutant) verdict {
 	dir, err := os.MkdirTemp("", "mutant-")
 	if err != nil {
@@ -67,6 +71,7 @@ func judge(ctx context.Context, root string, m mutant) verdict {
 	}
 	args := arguments(root, overlay, m)
 	if m.sources {
+		// What lies outside of its package the test does not find there.
 		if err := copySources(root, dir, m); err != nil {
 			return verdict{mutant: m, fault: err.Error()}
 		}
@@ -155,7 +160,7 @@ func copySources(root, dir string, m mutant) error {
 	for _, source := range sources {
 		copied := filepath.Join(dir, filepath.FromSlash(m.pkg), filepath.Base(source))
 		if _, err := os.Stat(copied); err == nil {
-			continue
+			continue // patched
 		}
 		if err := copyFile(source, copied); err != nil {
 			return err
