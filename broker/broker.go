@@ -115,8 +115,7 @@ func decide(r Request, o protocol.PermissionOutcome) Resolution {
 	case !r.InputSlot:
 		return unsupported(r)
 	default:
-		res.Verdict = allow(r, chosen)
-		res.Verdict.UpdatedInput = o.UpdatedInput
+		res.Verdict = edited(r, chosen, o.UpdatedInput)
 	}
 	return res
 }
@@ -150,6 +149,18 @@ func allow(r Request, chosen protocol.PermissionOption) Verdict {
 	if r.Own {
 		v.OptionID = chosen.OptionID
 	}
+	return v
+}
+
+// edited is the verdict of a chosen allow option with another input than the
+// harness asked for. It is for this call alone, even where "always" was chosen:
+// the harness would keep the input that nobody consented to.
+func edited(r Request, chosen protocol.PermissionOption, input protocol.Object) Verdict {
+	v := allow(r, chosen)
+	if chosen.Kind == protocol.AllowAlways {
+		v = once(r, chosen, Allow, protocol.AllowOnce)
+	}
+	v.UpdatedInput = input
 	return v
 }
 

@@ -114,6 +114,10 @@ func TestUpdatedInput(t *testing.T) {
 	edited, restated := protocol.Object(`{"command":"rm"}`), protocol.Object(`{ "command": "ls" }`)
 	slot := ours("r")
 	slot.InputSlot = true
+	narrow := slot
+	narrow.Always = true
+	ownNarrow := theirs("r", option("ever", "allow_always"), option("yes", "allow_once"))
+	ownNarrow.Always, ownNarrow.InputSlot = true, true
 	unknown := ours("r")
 	unknown.RawInput = nil
 	denied := broker.Verdict{}
@@ -127,6 +131,9 @@ func TestUpdatedInput(t *testing.T) {
 		shown   string
 	}{
 		{"into its slot", slot, "allow", edited, broker.Verdict{Decision: broker.Allow, UpdatedInput: edited}, "", "allow"},
+		{"always, into its slot: once", narrow, "allow_always", edited, broker.Verdict{Decision: broker.Allow, UpdatedInput: edited}, "", "allow_always"},
+		{"own always, into its slot: its once", ownNarrow, "ever", edited, broker.Verdict{Decision: broker.Allow, OptionID: "yes", UpdatedInput: edited}, "", "ever"},
+		{"always, the same input", narrow, "allow_always", restated, broker.Verdict{Decision: broker.AllowAlways}, "", "allow_always"},
 		{"no slot", ours("r"), "allow", edited, denied, broker.ByUpdatedInput, "reject"},
 		{"no slot, always", ours("r"), "allow_always", edited, denied, broker.ByUpdatedInput, "reject"},
 		{"the same input", ours("r"), "allow", restated, broker.Verdict{Decision: broker.Allow}, "", "allow"},
@@ -180,6 +187,8 @@ func TestLaw35_rulesAreNarrow(t *testing.T) {
 	ownNarrow.Always = true
 	edit := selected("allow_always")
 	edit.UpdatedInput = protocol.Object(`{"command":"rm"}`)
+	restated := selected("allow_always")
+	restated.UpdatedInput = protocol.Object(`{"command" : "ls"}`)
 	slot := with(func(r *broker.Request) { r.InputSlot = true })
 	allow, deny := &broker.Verdict{Decision: broker.Allow}, &broker.Verdict{}
 	tests := []struct {
@@ -205,7 +214,8 @@ func TestLaw35_rulesAreNarrow(t *testing.T) {
 		{"reject once", same, selected("reject"), same, nil},
 		{"a nameless tool", nameless, selected("reject_always"), nameless, nil},
 		{"never the edited input", slot, edit, otherInput, nil},
-		{"but the one looked at", slot, edit, same, allow},
+		{"nor the one it was edited from", slot, edit, same, nil},
+		{"but one that was only spelled anew", slot, restated, same, allow},
 		{"an edit that became a denial", same, edit, same, nil},
 		{"cancelled", same, protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}, same, nil},
 	}

@@ -12,7 +12,8 @@ const (
 )
 
 // rules are the standing rules of one session. They carry a verdict and never an
-// edited input: what was edited once is not what the next call asks for.
+// edited input: what was edited once is not what the next call asks for, and what
+// it was edited from is not what was consented to.
 type rules struct {
 	// allowed holds {tool, canonical input}: an allow is as narrow as what was
 	// looked at.
@@ -46,7 +47,10 @@ func (b *Broker) keep(res Resolution) {
 	}
 	switch chosen.Kind {
 	case protocol.AllowAlways:
-		b.rules.allow(res.Request)
+		// With an edited input, "always" was said of neither input.
+		if res.Verdict.UpdatedInput == nil {
+			b.rules.allow(res.Request)
+		}
 	case protocol.RejectAlways:
 		b.rules.reject(res.Request)
 	}
