@@ -16,8 +16,9 @@ import (
 // asker asks for permissions, one after another; answers are lines of stdin.
 // Where nobody can be asked any more, it refuses.
 //
-// Its reader starts with the first question and ends with stdin or the process: a
-// read that waits cannot be taken back. Safe for concurrent use.
+// Its reader starts with the first question and ends with stdin, or between two
+// lines once the asker is closed: a read that waits cannot be taken back. Safe for
+// concurrent use.
 type asker struct {
 	*screen
 	in *bufio.Scanner
@@ -91,6 +92,7 @@ func (a *asker) withdraw(requestID string) {
 func (a *asker) close() {
 	a.mu.Lock()
 	a.queue, a.closed = nil, true
+	a.wanted.Signal()
 	a.mu.Unlock()
 	a.answers.Wait()
 }
@@ -132,7 +134,7 @@ func invitation(options []protocol.PermissionOption) string {
 
 // read takes lines until stdin ends, each for the question that is first then.
 func (a *asker) read() {
-	for a.awaitQuestion(); a.in.Scan(); a.awaitQuestion() {
+	for a.awaitQuestion() && a.in.Scan() {
 		a.take(strings.TrimSpace(a.in.Text()))
 	}
 	a.mu.Lock()
@@ -141,13 +143,14 @@ func (a *asker) read() {
 	a.refuseAll()
 }
 
-// awaitQuestion leaves stdin unread while nothing is asked.
-func (a *asker) awaitQuestion() {
+// awaitQuestion leaves stdin unread while nothing is asked; false: nothing will be.
+func (a *asker) awaitQuestion() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for len(a.queue) == 0 {
+	for len(a.queue) == 0 && !a.closed {
 		a.wanted.Wait()
 	}
+	return !a.closed
 }
 
 // take judges one line.

@@ -108,7 +108,7 @@ func TestWithdrawnQuestion(t *testing.T) {
 	a.withdraw("d")
 	a.request("e", both...)
 	a.close()
-	_, _ = io.WriteString(typing, "1\n")
+	a.take("1")
 	typing.Close()
 	a.put(&protocol.PermissionRequested{RequestID: "late"}, func(protocol.PermissionOutcome) { t.Error("asked after the end") })
 	select {

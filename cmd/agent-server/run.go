@@ -154,5 +154,5 @@ func (f *runFlags) start(ctx context.Context, o gateway.Options, p protocol.Turn
 	if rec != nil {
 		v.recording = rec.Close()
 	}
-	return v.exit(f)
+	return v.exit(f, os.Stderr)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"agent-server/gateway"
 	"agent-server/transport"
@@ -77,7 +78,8 @@ func (f *serveFlags) serve() error {
 	}
 	sub := gw.Connect(gateway.ConnectOptions{Pause: true, Name: "stdio"})
 	framing := transport.NDJSON(os.Stdin, os.Stdout, 0, 0, closeStdio)
-	s := &serving{gw: gw, stream: transport.Open(framing, sub, sub, transport.Options{Logger: o.Logger}), signals: signals, drain: f.drain}
+	s := &serving{gw: gw, stream: transport.Open(framing, sub, sub, transport.Options{Logger: o.Logger}),
+		signals: signals, drain: f.drain, log: o.Logger}
 	return s.exit(s.untilEnd())
 }
 
@@ -87,6 +89,7 @@ type serving struct {
 	stream  *transport.Stream
 	signals <-chan os.Signal
 	drain   time.Duration
+	log     *zap.Logger
 	// heard counts signals; killed is set by the second.
 	heard  int
 	killed bool
@@ -105,6 +108,7 @@ func (s *serving) untilEnd() error {
 	case <-s.stream.Closed():
 		input = nil
 	}
+	s.log.Info("the gateway ends", zap.Duration("drain", drain))
 	err := s.shutdown(drain, input)
 	bound := flushBound
 	if s.killed {

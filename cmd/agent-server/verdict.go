@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"strings"
 
 	"agent-server/protocol"
@@ -21,13 +21,14 @@ type verdict struct {
 	output, recording, closing error
 }
 
-// exit words the verdict and gives its exit code.
-func (v verdict) exit(f *runFlags) error {
+// exit says what the verifier has found, and gives the exit code with what is yet
+// to be said.
+func (v verdict) exit(f *runFlags, talk io.Writer) error {
 	for _, x := range v.found {
-		fmt.Fprintf(os.Stderr, "violation: %s at event %d: %s\n", x.Rule, x.Index, x.Message)
+		fmt.Fprintf(talk, "violation: %s at event %d: %s\n", x.Rule, x.Index, x.Message)
 	}
 	if v.judged && len(v.found) == 0 && v.events > 0 {
-		fmt.Fprintf(os.Stderr, "verified: %d events, no violation\n", v.events)
+		fmt.Fprintf(talk, "verified: %d events, no violation\n", v.events)
 	}
 	faults := errors.Join(v.fault(f), v.recording, v.closing)
 	switch code := (*exitError)(nil); {

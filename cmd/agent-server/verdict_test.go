@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func TestExitCodes(t *testing.T) {
 		{"interrupted, unrecorded", verdict{story: story{ended: clean}, interrupted: true, recording: broken}, runFlags{}, exitInterrupted, "broken pipe"},
 	} {
 		code, text := exitOK, ""
-		if err := c.v.exit(&c.flags); err != nil {
+		if err := c.v.exit(&c.flags, io.Discard); err != nil {
 			var exit *exitError
 			if !errors.As(err, &exit) {
 				t.Fatalf("%s: %v has no code", c.name, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -48,23 +49,24 @@ func playTurn(t *testing.T, prompt string, signals ...os.Signal) (v verdict, out
 // given up.
 func TestPlayLeavesNothing(t *testing.T) {
 	before := goleak.IgnoreCurrent()
+	spawner := goleak.IgnoreAnyFunction("agent-server/harness/process.spawnLoop") // lives as long as the program
 	v, out, talk := playTurn(t, "tool")
-	if err := v.exit(&runFlags{}); err != nil || !strings.Contains(out, "made up") {
+	if err := v.exit(&runFlags{}, io.Discard); err != nil || !strings.Contains(out, "made up") {
 		t.Errorf("a plain turn: %v\n%s\n%s", err, out, talk)
 	}
-	goleak.VerifyNone(t, before)
+	goleak.VerifyNone(t, before, spawner)
 
 	v, _, talk = playTurn(t, "hang", os.Interrupt)
 	if !v.interrupted || v.err != nil || v.ended == nil || v.ended.StopReason != protocol.StopCancelled || len(v.found) > 0 {
 		t.Errorf("interrupted before it was admitted: %+v\n%s", v, talk)
 	}
-	goleak.VerifyNone(t, before)
+	goleak.VerifyNone(t, before, spawner)
 
 	v, _, talk = playTurn(t, "hang hard", os.Interrupt, os.Interrupt)
 	if !v.interrupted || v.stuck || v.judged || len(v.found) > 0 {
 		t.Errorf("quitted: %+v\n%s", v, talk)
 	}
-	goleak.VerifyNone(t, before)
+	goleak.VerifyNone(t, before, spawner)
 }
 
 // watched is a watcher of a turn that does nothing by itself.
