@@ -136,11 +136,10 @@ func (t *translator) begin(in harness.Begin) {
 }
 
 // restoreMode asks for the config's permission mode where the CLI has left it by
-// itself (an approved plan does that). A mode that an "always" of ours brought is
-// a rule of the session, and stays.
+// itself (an approved plan does that).
 func (t *translator) restoreMode() {
 	want := modes[t.cfg.PermissionMode]
-	if t.mode != "" && t.mode != want && t.mode != t.granted && !t.awaits(awaitMode) {
+	if t.mode != "" && t.mode != want && !t.awaits(awaitMode) {
 		t.await(awaitMode, setMode{"set_permission_mode", want})
 	}
 }
@@ -214,7 +213,6 @@ func (t *translator) configure(in harness.Configure) {
 		t.await(awaitModel, setModel{"set_model", model})
 	}
 	if changesMode {
-		t.granted = ""
 		t.await(awaitMode, setMode{"set_permission_mode", modes[in.New.PermissionMode]})
 	}
 }
@@ -302,12 +300,8 @@ func (t *translator) emitServerFault(name string) {
 
 // noteMode notes the permission mode that the CLI says it is in.
 func (t *translator) noteMode(mode text) {
-	if mode == "" {
-		return
-	}
-	t.mode = string(mode)
-	if t.mode != t.granted {
-		t.granted = ""
+	if mode != "" {
+		t.mode = string(mode)
 	}
 }
 

@@ -20,8 +20,6 @@ type ask struct {
 	input protocol.Object
 	// always are the permissions that an "always" brings; nil: it cannot.
 	always []map[string]jsontext.Value
-	// mode is the permission mode that these switch to; "": none.
-	mode string
 }
 
 // response answers a control request.
@@ -126,7 +124,7 @@ func (t *translator) onQuestion(id string, q question) {
 	}
 	a := ask{call: call, input: input}
 	if !bool(q.NoAlways) {
-		a.always, a.mode = sessionRules(q.Suggestions)
+		a.always = sessionRules(q.Suggestions)
 	}
 	t.asks[id] = a
 	v := viewOf(string(q.Tool), q.Input)
@@ -146,31 +144,23 @@ func (t *translator) ownerOf(call, agent string) (string, bool) {
 	return owner, known || agent == ""
 }
 
-// sessionRules makes of the CLI's suggestions what an "always" brings, in the
-// narrowest form: rules where there are any, for they allow this call and those
-// like it; else what was suggested, a permission mode among it. All of it for
-// this session alone: the CLI would write rules into the project.
-func sessionRules(suggestions jsontext.Value) (rules []map[string]jsontext.Value, mode string) {
-	var wider []map[string]jsontext.Value
+// sessionRules makes of the CLI's suggestions what an "always" brings: the rules
+// among them, which allow this call and those like it; nil where there are none.
+// A directory or a permission mode is never sent: it would allow what nobody
+// looked at, a mode even more than the server's cap lets a client ask for. The
+// rules are for this session alone: the CLI would write them into the project.
+func sessionRules(suggestions jsontext.Value) (rules []map[string]jsontext.Value) {
 	for _, raw := range array(suggestions) {
 		var s map[string]jsontext.Value
 		if raw.Kind() != '{' || json.Unmarshal(raw, &s, lenient) != nil {
 			continue
 		}
-		s["destination"] = jsontext.Value(`"session"`)
-		switch kind := member(s, "type"); {
-		case kind == "addRules" && member(s, "behavior") == "allow":
+		if member(s, "type") == "addRules" && member(s, "behavior") == "allow" {
+			s["destination"] = jsontext.Value(`"session"`)
 			rules = append(rules, s)
-		case kind == "addDirectories":
-			wider = append(wider, s)
-		case kind == "setMode" && member(s, "mode") == modes[protocol.ModeAcceptEdits]:
-			wider, mode = append(wider, s), modes[protocol.ModeAcceptEdits]
 		}
 	}
-	if len(rules) > 0 {
-		return rules, ""
-	}
-	return wider, mode
+	return rules
 }
 
 // member is a string member of an object; "" where it is none.
@@ -212,9 +202,6 @@ func (t *translator) allow(id string, a ask, v harness.Verdict) {
 	}
 	if v.Decision == harness.AllowAlways && len(a.always) > 0 {
 		body.Always, body.Class = a.always, "user_permanent"
-		if a.mode != "" {
-			t.granted = a.mode
-		}
 	}
 	t.succeed(id, body)
 }

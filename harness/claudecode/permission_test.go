@@ -37,11 +37,11 @@ func TestAlwaysIsOfferedOnlyWhereItMeansSomething(t *testing.T) {
 		``:                                      false,
 		`,"permission_suggestions":[]`:          false,
 		`,"permission_suggestions":[null,7,{}]`: false,
-		`,"permission_suggestions":[{"type":"setMode","mode":"acceptEdits"}]`:                                     true,
+		`,"permission_suggestions":[{"type":"setMode","mode":"acceptEdits"}]`:                                     false,
 		`,"permission_suggestions":[{"type":"setMode","mode":"bypassPermissions"}]`:                               false,
 		`,"permission_suggestions":[{"type":"addRules","behavior":"deny","rules":[]}]`:                            false,
 		`,"permission_suggestions":[{"type":"removeRules","behavior":"allow","rules":[]}]`:                        false,
-		`,"permission_suggestions":[{"type":"addDirectories","directories":["/w"],"destination":"userSettings"}]`: true,
+		`,"permission_suggestions":[{"type":"addDirectories","directories":["/w"],"destination":"userSettings"}]`: false,
 	} {
 		out := feed(called(t, "Bash", `{}`), asks(`{}`, rest))
 		if got := out.Updates[0].(harness.Asked).Always; got != want {
@@ -67,9 +67,10 @@ func TestVerdicts(t *testing.T) {
 		// The rule covers this call and those like it; the rest would be wider.
 		{"always: the rule alone, in the session", ruleAndMore, harness.Verdict{Decision: harness.AllowAlways},
 			allowed + `,"updatedPermissions":[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"touch a"}],"behavior":"allow","destination":"session"}],"decisionClassification":"user_permanent"}`},
-		{"always: a mode, where there is no rule", `,"permission_suggestions":[{"type":"setMode","mode":"acceptEdits","destination":"localSettings"}]`,
-			harness.Verdict{Decision: harness.AllowAlways},
-			allowed + `,"updatedPermissions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}],"decisionClassification":"user_permanent"}`},
+		{"always: never a mode", `,"permission_suggestions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}]`,
+			harness.Verdict{Decision: harness.AllowAlways}, allowed + `}`},
+		{"always: never a directory", `,"permission_suggestions":[{"type":"addDirectories","directories":["/w"],"destination":"session"}]`,
+			harness.Verdict{Decision: harness.AllowAlways}, allowed + `}`},
 		{"always: where it was not offered", "", harness.Verdict{Decision: harness.AllowAlways}, allowed + `}`},
 		{"once: no permissions", ruleAndMore, harness.Verdict{Decision: harness.Allow}, allowed + `}`},
 	} {
@@ -99,25 +100,19 @@ func TestEditedInput(t *testing.T) {
 		State: &protocol.InProgressState{Input: protocol.Object(`{"command":"ls -l"}`)}})
 }
 
-// A mode that an "always" brought is a rule of the session: the next turn, whose
-// config says otherwise, leaves it; a mode that came some other way it does not.
-func TestGrantedModeStays(t *testing.T) {
+// A mode that the CLI came into by itself ends with the turn: the config in force
+// says what it may do, and the server's cap was judged by that.
+func TestAlwaysKeepsNoMode(t *testing.T) {
 	t.Parallel()
-	grant := func(d harness.Decision) *translator {
-		tr := called(t, "Write", `{}`)
-		feed(tr, asks(`{}`, `,"permission_suggestions":[{"type":"setMode","mode":"acceptEdits"}]`))
-		tr.Step(harness.Resolve{Request: "r", Verdict: harness.Verdict{Decision: d}})
-		feed(tr, `{"type":"system","subtype":"status","status":null,"permissionMode":"acceptEdits"}`,
-			`{"type":"result","subtype":"success","user_message_uuids":["id-1"]}`)
-		return tr
-	}
-	wantUpdates(t, beginHello(grant(harness.AllowAlways), protocol.RunConfig{}), harness.PromptWritten{})
-	wantUpdates(t, beginHello(grant(harness.Allow), protocol.RunConfig{}))
-
-	// It ends with the mode: once left, it is not granted any more.
-	tr := grant(harness.AllowAlways)
-	feed(tr, `{"type":"system","subtype":"status","permissionMode":"plan"}`, `{"type":"system","subtype":"status","permissionMode":"acceptEdits"}`)
+	tr := called(t, "Write", `{}`)
+	feed(tr, asks(`{}`, ruleAndMore))
+	tr.Step(harness.Resolve{Request: "r", Verdict: harness.Verdict{Decision: harness.AllowAlways}})
+	feed(tr, `{"type":"system","subtype":"status","status":null,"permissionMode":"acceptEdits"}`,
+		`{"type":"result","subtype":"success","user_message_uuids":["id-1"]}`)
 	wantUpdates(t, beginHello(tr, protocol.RunConfig{}))
+	if got := tr.awaited; len(got) != 1 {
+		t.Errorf("%d requests are open, want the one for the mode", len(got))
+	}
 }
 
 func TestWithdrawn(t *testing.T) {

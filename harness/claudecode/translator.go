@@ -32,8 +32,7 @@ type translator struct {
 	// cfg is the config in force.
 	cfg protocol.RunConfig
 	// mode is the CLI's permission mode as it last said; "" before it did.
-	// granted is the one that an "always" of ours switched it to.
-	mode, granted string
+	mode string
 	// createdBefore is true once a turn has said Created; cleared, once the
 	// conversation was started afresh by /clear.
 	createdBefore, cleared bool
