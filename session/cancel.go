@@ -66,7 +66,7 @@ func (m *Machine) acceptCancel() {
 		return
 	}
 	t.cancel.accepted = true
-	m.drainPermissions()
+	m.drainPermissions("")
 	switch {
 	case !t.written:
 		m.stop()

@@ -122,12 +122,13 @@ func (m *Machine) sayResolved(r broker.Request, o protocol.PermissionOutcome, by
 	m.emit(ev)
 }
 
-// drainPermissions takes back all that is open, for everyone who sees it. The
-// harness is told nothing here: on a cancel its translator does that, in its own
-// way.
-func (m *Machine) drainPermissions() {
+// drainPermissions takes back all that is open, for everyone who sees it. by is ""
+// where the turn ends or is cancelled, else who took it back in a turn that goes
+// on. The harness is told nothing here: on a cancel its translator does that, in
+// its own way.
+func (m *Machine) drainPermissions(by string) {
 	for _, r := range m.broker.Drain() {
-		m.sayResolved(r, protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}, "")
+		m.sayResolved(r, protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}, by)
 		m.turn.unanswered = append(m.turn.unanswered, r.Key)
 	}
 }

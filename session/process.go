@@ -126,7 +126,7 @@ func (m *Machine) replace() {
 		return
 	}
 	m.closeStreaming(nil)
-	m.drainPermissions()
+	m.drainPermissions(byHarness)
 	m.endMessage()
 	t.parts, t.unanswered = map[string]*part{}, nil
 	t.restarts++

@@ -394,7 +394,7 @@ func TestRestartEndsWhatWasOpen(t *testing.T) {
 	r.says(harness.PartOpened{Part: "p", Kind: protocol.PartText}, harness.Asked{Request: "r"})
 	r.forget()
 	r.line(harness.Output{Process: harness.Restart})
-	r.look("restart", `part 1.0 text "" done`, "resolved cancelled", "message 1 ended", "stop 1", `spawn 2 resume ""`)
+	r.look("restart", `part 1.0 text "" done`, `resolved cancelled meta {"agent-server/by":"harness"}`, "message 1 ended", "stop 1", `spawn 2 resume ""`)
 	r.says(harness.PartOpened{Part: "p", Kind: protocol.PartText}, harness.Asked{Request: "r"})
 	r.look("keys begin anew", "message 2 assistant", `part 2.0 text "" streaming`, "ask Allow what the harness asks for")
 	r.ends()

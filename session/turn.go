@@ -87,7 +87,7 @@ func (m *Machine) endTurn(e ending) {
 	}
 	m.closeStreaming(nil)
 	m.closeCompactions(e.reason)
-	m.drainPermissions()
+	m.drainPermissions("")
 	m.answerDrained()
 	m.answerCancels(e.reason)
 	m.endMessage()
