@@ -83,7 +83,7 @@ func failure(category protocol.ErrorCategory, message string) ending {
 func (m *Machine) endTurn(e ending) {
 	t := m.turn
 	if e.err != nil {
-		m.sayError(*e.err, false)
+		e.err = new(m.sayError(*e.err, false))
 	}
 	m.closeStreaming(nil)
 	m.closeCompactions(e.reason)
@@ -146,13 +146,16 @@ func honest(e ending) ending {
 	return e
 }
 
-// sayError reports a fault of the open turn. recoverable: the harness itself
-// goes on from it.
-func (m *Machine) sayError(e protocol.TurnError, recoverable bool) {
+// sayError reports a fault of the open turn, and gives it as it was said: without
+// the secrets of the turn's config. recoverable: the harness itself goes on from
+// it.
+func (m *Machine) sayError(e protocol.TurnError, recoverable bool) protocol.TurnError {
+	e.Message = redact(e.Message, m.turn.cfg)
 	m.emit(&protocol.ErrorEvent{
 		SessionID: &m.o.SessionID, TurnID: &m.turn.id, Category: e.Category, Message: e.Message,
 		Recoverable: recoverable, Timestamp: m.now,
 	})
+	return e
 }
 
 // notice reports a fault from which the harness goes on.
