@@ -99,18 +99,3 @@ func TestWord(t *testing.T) {
 		}
 	}
 }
-
-func TestLastLine(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"":               "",
-		"\n \n":          "",
-		"one":            "one",
-		"one\ntwo\n\n":   "two",
-		"one\r\ntwo\r\n": "two",
-	} {
-		if got := lastLine(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}

@@ -167,7 +167,7 @@ func (t *translator) exited(s harness.ExitStatus) {
 	if t.turn.written || s.Asked {
 		return
 	}
-	reason := lastLine(s.Stderr)
+	reason := harness.LastLine(s.Stderr)
 	switch {
 	case t.launch.Resume != "" && strings.Contains(s.Stderr, inUse):
 		t.emit(harness.ResumeFailed{InUse: true, Message: reason})
@@ -189,10 +189,4 @@ func (t *translator) exited(s harness.ExitStatus) {
 func isLostSession(s string) bool {
 	return strings.Contains(s, "No conversation found") || strings.Contains(s, "No message found") ||
 		strings.Contains(s, "--resume requires a valid session ID")
-}
-
-// lastLine is the last line of a text that is not blank.
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
 }

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -311,4 +312,14 @@ func TestTurnLeavesNothingBehind(t *testing.T) {
 	if len(tr.blocks)+len(tr.calls)+len(tr.asks)+len(tr.awaited) > 0 || tr.turn != nil || tr.stream != nil {
 		t.Errorf("left: %v %v %v %v", tr.blocks, tr.calls, tr.asks, tr.awaited)
 	}
+}
+
+// What the CLI said last is bounded, and text.
+func TestReasonIsBounded(t *testing.T) {
+	t.Parallel()
+	tr := New(Options{}).New(harness.Launch{Resume: "native"}, ids())
+	tr.Step(harness.Begin{Turn: "t", Input: protocol.TextInput("hello")})
+	out := tr.Step(harness.Exited{Status: harness.ExitStatus{Code: 1, Stderr: "No conversation found \xff" + strings.Repeat("é", 400)}})
+	want := "No conversation found " + strings.Repeat("é", 238)
+	wantUpdates(t, out, harness.ResumeFailed{Message: want})
 }
