@@ -33,8 +33,19 @@ type batch struct {
 
 // answer is a line to be written, after its barriers have been passed.
 type answer struct {
+	// id is the request's; nil: what is answered was none. A batch needs it.
+	id       []byte
 	line     []byte
 	barriers []Barrier
+}
+
+// overflow is what a member of a batch is answered with whose place is taken: what
+// gathers unwritten for one array has a bound, as everything queued has.
+func overflow(id []byte) []byte {
+	if id == nil {
+		id = []byte("null")
+	}
+	return encode(id, &jsonrpc2.Response{Error: &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: "batch answer too large"}})
 }
 
 // join adds one member's answer; it gives the whole, once. The whole waits for

@@ -96,6 +96,63 @@ func TestAnswersBound(t *testing.T) {
 	})
 }
 
+// TestBatchAnswerBound: what gathers for one batch is bounded: the member that goes over
+// is the last that is answered with its result.
+func TestBatchAnswerBound(t *testing.T) {
+	t.Parallel()
+	const bound, members = 100, 4
+	result := `"` + strings.Repeat("x", 80) + `"`
+	w := dial(t, func(c *jsonrpc2.Conn, r *jsonrpc2.Request) { send(c, r, result) }, transport.Options{MaxAnswerBytes: bound})
+	var asked, want []string
+	for i := range members {
+		asked = append(asked, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"m"}`, i))
+		answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":%s}`, i, result)
+		if i > 0 {
+			answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32603,"message":"batch answer too large"}}`, i)
+		}
+		want = append(want, answer)
+	}
+	// Twice: the count must come back to nothing, or the second is never read.
+	for range 2 {
+		w.tell("[" + strings.Join(asked, ",") + "]")
+		if diff := cmp.Diff("["+strings.Join(want, ",")+"]", w.hear()); diff != "" {
+			t.Errorf("the batch's answer (-want +got):\n%s", diff)
+		}
+	}
+	w.hangUp()
+}
+
+// TestGatheringBatchCounts: answers that gather for a batch are held, and count as
+// queued: while they are over the bound nothing further is read.
+func TestGatheringBatchCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var served atomic.Int32
+		late := make(chan func(), 1)
+		w := dial(t, func(c *jsonrpc2.Conn, r *jsonrpc2.Request) {
+			served.Add(1)
+			if r.Method == "late" {
+				late <- func() { send(c, r, "1") }
+				return
+			}
+			send(c, r, `"`+strings.Repeat("x", 200)+`"`)
+		}, transport.Options{MaxAnswerBytes: 100})
+		go func() { _, _ = io.Copy(io.Discard, w.peer) }()
+		go func() {
+			_, _ = io.WriteString(w.peer, `[{"jsonrpc":"2.0","id":1,"method":"m"},{"jsonrpc":"2.0","id":2,"method":"late"}]`+"\n"+`{"jsonrpc":"2.0","id":3,"method":"m"}`+"\n")
+		}()
+		synctest.Wait()
+		if got := served.Load(); got != 2 {
+			t.Errorf("%d requests were served while the batch is over the bound, want 2", got)
+		}
+		(<-late)()
+		synctest.Wait()
+		if got := served.Load(); got != 3 {
+			t.Errorf("%d requests were served after the batch, want 3", got)
+		}
+		w.hangUp()
+	})
+}
+
 // TestWritesAreCoalesced: what is due at once leaves in writes of about the
 // budget, one event alone at once.
 func TestWritesAreCoalesced(t *testing.T) {

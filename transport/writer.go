@@ -25,7 +25,7 @@ func (s *Stream) WriteObject(any) error {
 	if p == nil {
 		return fmt.Errorf("request %d was answered before", r.ID.Num)
 	}
-	s.queue(answer{line: encode(p.id, r), barriers: barriersOf(r)}, p.batch)
+	s.queue(answer{id: p.id, line: encode(p.id, r), barriers: barriersOf(r)}, p.batch)
 	return nil
 }
 
@@ -38,10 +38,18 @@ func (s *Stream) queue(a answer, b *batch) {
 		return
 	}
 	if b != nil {
+		// The member that goes over the bound is the last that passes, as outside a
+		// batch. What gathers counts as queued from here on: it is held.
+		if int64(len(b.bytes)) > s.o.MaxAnswerBytes {
+			a.line = overflow(a.id)
+		}
+		before := len(b.bytes)
 		whole, done := b.join(a)
+		s.queued += int64(len(b.bytes) - before)
 		if !done {
 			return
 		}
+		s.queued -= int64(len(b.bytes)) // counted as the whole below
 		a = whole
 	}
 	a.line = append(a.line, '\n')
@@ -148,7 +156,10 @@ func (s *Stream) takeAnswers() []answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	taken := s.answers
-	s.answers, s.queued = nil, 0
+	s.answers = nil
+	for _, a := range taken {
+		s.queued -= int64(len(a.line)) // what batches still gather stays counted
+	}
 	s.room.Broadcast()
 	return taken
 }
