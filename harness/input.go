@@ -110,6 +110,9 @@ type ExitStatus struct {
 	Stderr string
 	// Asked is true where we had asked it to stop.
 	Asked bool
+	// Fault is what failed beside the exit itself, input that it never took for
+	// instance; "" where nothing did.
+	Fault string
 }
 
 func (Begin) input()     {}

@@ -28,7 +28,7 @@ func newVerifyCommand() *cobra.Command {
 file are judged each by itself; blank lines count for nothing.
 
 Exit codes: 0 no violation; 1 a violation was found; 2 usage, also a file that
-cannot be read.`,
+cannot be read or holds no event.`,
 		Example: `  agent-server run "hello" --json > run.jsonl && agent-server verify run.jsonl
   agent-server run "hello" --json | agent-server verify -`,
 		Args: cobra.MinimumNArgs(1),
@@ -36,7 +36,7 @@ cannot be read.`,
 			return verifyFiles(cmd.OutOrStdout(), cmd.InOrStdin(), args, o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.Base, "base", false, "judge by the base protocol's rules alone")
+	cmd.Flags().BoolVar(&o.Base, "base", false, "judge by the base protocol's rules alone, which know four harness ids (\"run --json\" names the real one)")
 	return cmd
 }
 
@@ -88,6 +88,10 @@ func verifyFile(out io.Writer, stdin io.Reader, name string, o verify.Options) (
 	})
 	if err != nil {
 		return violations, fmt.Errorf("reading %s: %w", name, err)
+	}
+	if events == 0 {
+		// What died before it said anything must not pass for verified.
+		return 0, fmt.Errorf("%s: there is no event in it", name)
 	}
 	tell(set.Finish())
 	fmt.Fprintf(out, "%s: %d events, %d violations\n", name, events, violations)
