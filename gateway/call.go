@@ -3,6 +3,8 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 	"go.uber.org/zap"
@@ -76,6 +78,15 @@ func (g *Gateway) answer(a session.Answer, sessionID string, seq int64) {
 		return
 	}
 	c.send(a.Result, a.Err, barrier{Session: sessionID, Seq: seq})
+}
+
+// crowdedRetry is what a client is told to wait where all sessions are taken: they
+// become free as others close theirs, which nobody can foresee.
+const crowdedRetry = 5 * time.Second
+
+// overload is what a turn is refused with that would open a session too many.
+func (g *Gateway) overload() *protocol.Error {
+	return protocol.ErrOverloaded(fmt.Sprintf("%d sessions are open, which is the limit; session/close frees one", g.o.MaxSessions), crowdedRetry.Milliseconds())
 }
 
 // refuseAll answers every open request of a session with an error: its machine is

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -87,6 +88,9 @@ func (s *Session) write(gen int, lines []byte) {
 	}
 	if err := c.proc.Write(lines); err != nil {
 		s.gw.zap.Warn("harness takes no input", zap.String("session", s.id), zap.Error(err))
+		if errors.Is(err, process.ErrStdinFull) {
+			c.stop(false) // the line is lost to it: what it did without would be another's wish
+		}
 	}
 }
 
@@ -174,13 +178,31 @@ func (c *child) Exited(st process.Status) {
 	defer s.mu.Unlock()
 	defer close(c.gone)
 	s.gw.zap.Info("harness ended", zap.String("session", s.id), zap.Int("gen", c.gen), zap.Stringer("status", st))
+	if st.Err != nil {
+		s.gw.zap.Warn("harness ended with a fault beside its exit", zap.String("session", s.id), zap.Int("gen", c.gen), zap.Error(st.Err))
+	}
 	s.drop(c)
 	if c.machine == s.machine {
-		status := harness.ExitStatus{Code: st.Code, Signal: st.Signal, Stderr: st.StderrTail, Asked: st.Stopped}
-		s.queue = append(s.queue, session.Exited{Gen: c.gen, Status: status})
+		s.queue = append(s.queue, session.Exited{Gen: c.gen, Status: exitStatus(st)})
 	}
-	s.spawnIfFree()
+	s.succeed()
 	s.drain()
+}
+
+// exitStatus is a process's end as a machine is told it.
+func exitStatus(st process.Status) harness.ExitStatus {
+	out := harness.ExitStatus{Code: st.Code, Signal: st.Signal, Stderr: st.StderrTail, Asked: st.Stopped}
+	if st.Err != nil {
+		out.Fault = st.Err.Error()
+	}
+	return out
+}
+
+// succeed starts who waited for a process to be gone. It runs on that process's
+// goroutine: a fault in it costs this session its machine, as one in a step does.
+func (s *Session) succeed() {
+	defer s.caught()
+	s.spawnIfFree()
 }
 
 // drop takes a process off the list: it is gone, and no longer in anyone's way.

@@ -20,12 +20,13 @@ func TestRefusedTurnsCostNothing(t *testing.T) {
 	}
 	sub := g.Connect(ConnectOptions{})
 	defer sub.Close()
+	c, _ := asking(t, g)
 	for i := range 20 {
 		s, err := g.obtain(fmt.Sprint("session-", i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		refused := session.StartTurn{TurnID: "t", Config: protocol.RunConfig{Harness: protocol.HarnessDemo}, Faults: []protocol.Fault{{Path: "config.cwd", Message: "no"}}}
+		refused := session.StartTurn{Token: g.tokens.issue(c, s.id), TurnID: "t", Config: protocol.RunConfig{Harness: protocol.HarnessDemo}, Faults: []protocol.Fault{{Path: "config.cwd", Message: "no"}}}
 		if d, moved := s.start(&g.o.Harnesses[0], refused); d != taken || moved {
 			t.Fatalf("start: %v %v", d, moved)
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -32,13 +34,29 @@ type Gateway struct {
 	// is being waited for.
 	wg     sync.WaitGroup
 	tokens tokens
-	// admitting is held while a turn is admitted: a shutdown sees every session
-	// that was let in before it. It guards stopping and until.
+	// admitting is held while a turn is admitted: a shutdown, once it has had it
+	// whole, sees every session that was let in before it. Only the goroutine that
+	// tells the sessions waits for it.
 	admitting sync.RWMutex
-	stopping  bool
-	// until is how long running turns may go on, once stopping is set.
-	until    time.Time
-	stopOnce sync.Once
+	// stopping is set, and halted closed, when a shutdown begins; told is closed
+	// when every session has heard of it.
+	stopping atomic.Bool
+	halted   chan struct{}
+	told     chan struct{}
+	// ending guards until: how long running turns may go on, once stopping is set.
+	ending sync.Mutex
+	until  time.Time
+	// telling is held while the sessions are told: the last word is the soonest end.
+	telling  sync.Mutex
+	toldOnce sync.Once
+
+	// stat, inspectBound and inspecting are inspect's; replaying holds a place for
+	// each replay under way; live counts the machines.
+	stat         stat
+	inspectBound time.Duration
+	inspecting   chan struct{}
+	replaying    chan struct{}
+	live         atomic.Int64
 	// done is closed when every session has ended, or its time is up.
 	done chan struct{}
 
@@ -58,7 +76,9 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{o: o, registry: registry, methods: methodTable(), log: o.Log, zap: o.Logger, hashKey: make([]byte, 32),
-		done: make(chan struct{}), sessions: map[string]*Session{}, subscribers: map[*Subscriber]struct{}{}}
+		done: make(chan struct{}), halted: make(chan struct{}), told: make(chan struct{}),
+		stat: os.Stat, inspectBound: inspectBound, inspecting: make(chan struct{}, inspectors), replaying: make(chan struct{}, replays),
+		sessions: map[string]*Session{}, subscribers: map[*Subscriber]struct{}{}}
 	g.instance, g.logID = g.mint(), g.mint()
 	fill(g.hashKey)
 	return g, nil
@@ -115,17 +135,36 @@ func (g *Gateway) Shutdown(ctx context.Context, drain time.Duration) error {
 // begin starts the end, once. A later call may allow less time, never more: who
 // asks again and again must not keep a turn alive.
 func (g *Gateway) begin(drain time.Duration) {
-	until := time.Now().Add(max(drain, 0))
-	g.admitting.Lock()
-	if !g.stopping || until.Before(g.until) {
-		g.stopping, g.until = true, until
+	drain = max(drain, 0)
+	until := time.Now().Add(drain)
+	g.ending.Lock()
+	defer g.ending.Unlock()
+	first := g.stopping.CompareAndSwap(false, true)
+	if !first && !until.Before(g.until) {
+		return
 	}
-	left := max(time.Until(g.until), 0)
+	g.until = until
+	g.wg.Go(g.tell)
+	if first {
+		close(g.halted)
+		g.wg.Go(func() { g.finish(drain + shutdownBound) })
+	}
+}
+
+// tell tells every session of the end. It may have to wait for a session that is
+// busy: whoever asked for the end does not.
+func (g *Gateway) tell() {
+	g.admitting.Lock() // whoever was let in before has its session now
 	g.admitting.Unlock()
+	g.telling.Lock()
+	defer g.telling.Unlock()
+	g.ending.Lock()
+	left := max(time.Until(g.until), 0)
+	g.ending.Unlock()
 	for _, s := range g.all() {
 		s.step(session.Shutdown{Drain: left.Milliseconds()})
 	}
-	g.stopOnce.Do(func() { g.wg.Go(func() { g.finish(left + shutdownBound) }) })
+	g.toldOnce.Do(func() { close(g.told) })
 }
 
 // finish waits for every session's end, at most for bound. The sessions end side
@@ -133,6 +172,12 @@ func (g *Gateway) begin(drain time.Duration) {
 func (g *Gateway) finish(bound time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
+	select {
+	case <-g.told:
+	case <-ctx.Done():
+		close(g.done)
+		return
+	}
 	for _, s := range g.all() {
 		s.wait(ctx)
 	}

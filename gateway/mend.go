@@ -43,7 +43,9 @@ func (s *Session) usable() bool {
 	s.mender = nil
 	if err := s.mend(); err != nil {
 		s.gw.zap.Warn("session is still broken", zap.String("session", s.id), zap.Error(err))
-		s.mender = s.gw.ring(mendEvery, s.tryAgain)
+		if !s.released {
+			s.mender = s.gw.ring(mendEvery, s.tryAgain)
+		}
 		return false
 	}
 	s.broken = false
@@ -62,7 +64,15 @@ func (s *Session) tryAgain(a *alarm) {
 // mend brings the session to what its log holds, and appends the ends that are
 // missing there. What the lost machine knew beyond the log nobody has seen, so
 // that nobody can miss it; no admitted turn is run a second time.
-func (s *Session) mend() error {
+func (s *Session) mend() (err error) {
+	// It runs where a panic was caught already, and on the clock's goroutine: one
+	// here would be everybody's.
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.gw.zap.Error("mending a session panicked", zap.String("session", s.id), kindOfFault(fault), zap.Stack("stack"))
+			err = errors.New("mending panicked")
+		}
+	}()
 	info, err := s.gw.openLog(s.id)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package gateway
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -40,19 +39,26 @@ func (g *Gateway) serve(c *call, req *jsonrpc2.Request) {
 		return
 	}
 	// A fault inside a session is caught there; what comes up here is a method's
-	// own. What it is stays in the log: it may hold anything.
-	defer func() {
-		if fault := recover(); fault != nil {
-			g.zap.Error("a method panicked", zap.String("method", req.Method), zap.Any("fault", fault), zap.Stack("stack"))
-			c.fail(protocol.ErrInternal("internal error"))
-		}
-	}()
+	// own.
+	defer g.caught(c, req.Method)
 	var params []byte
 	if req.Params != nil {
 		params = *req.Params
 	}
 	m(g, c, params)
 }
+
+// caught answers for a method that has panicked; deferred. What the fault says is
+// told to nobody, not to the log either: it may hold anything.
+func (g *Gateway) caught(c *call, method string) {
+	if fault := recover(); fault != nil {
+		g.zap.Error("a method panicked", zap.String("method", method), kindOfFault(fault), zap.Stack("stack"))
+		c.fail(protocol.ErrInternal("internal error"))
+	}
+}
+
+// kindOfFault is what the log is told of a panic: its type, never its value.
+func kindOfFault(fault any) zap.Field { return zap.String("fault", fmt.Sprintf("%T", fault)) }
 
 // initialize says who answers, and sets the connection's capabilities anew: what
 // a second one does not ask for is no longer granted. No harness is started for
@@ -88,24 +94,35 @@ func (g *Gateway) turnStart(c *call, params []byte) {
 		c.fail(protocol.ErrInvalidParams(faults))
 		return
 	}
-	// Held until the machine has the turn: a shutdown that begins behind it finds
-	// the session, one that began before it is seen here.
-	g.admitting.RLock()
-	defer g.admitting.RUnlock()
-	if g.stopping {
+	if g.stopping.Load() {
 		c.fail(protocol.ErrShuttingDown())
 		return
 	}
+	// Before the lock: a file system may not answer, and nobody may wait for that.
 	reg := g.registrationFor(p)
-	if reg == nil {
-		c.fail(protocol.ErrHarnessNotAvailable(p.Config.Harness, g.registry.available()))
+	seen := g.inspect(reg, p.Config)
+	// Held until the machine has the turn: a shutdown that begins behind it finds
+	// the session, one that began before it is seen here. Only a shutdown ever locks
+	// it whole, so that where it is not to be had one has begun.
+	if !g.admitting.TryRLock() {
+		c.fail(protocol.ErrShuttingDown())
 		return
 	}
-	g.startTurn(c, reg, p)
+	defer g.admitting.RUnlock()
+	switch {
+	case g.stopping.Load():
+		c.fail(protocol.ErrShuttingDown())
+	case seen.broken:
+		c.fail(protocol.ErrInternal("internal error"))
+	case !seen.runnable:
+		c.fail(protocol.ErrHarnessNotAvailable(p.Config.Harness, seen.available))
+	default:
+		g.startTurn(c, reg, p, seen.faults)
+	}
 }
 
-// registrationFor gives the harness that a turn asks for, if it is available
-// here; nil: it is not. On a session shown as acp, plain acp means that session's
+// registrationFor gives the harness that a turn asks for, whether or not it can be
+// run now; nil: none is registered. On a session shown as acp, plain acp means that session's
 // own: a base client writes back what it was shown. Whether the session is bound
 // to another harness is its machine's to say.
 func (g *Gateway) registrationFor(p protocol.TurnStartParams) *Registration {
@@ -117,18 +134,13 @@ func (g *Gateway) registrationFor(p protocol.TurnStartParams) *Registration {
 			}
 		}
 	}
-	if reg == nil {
-		return nil
-	}
-	if _, err := reg.resolve(); err != nil {
-		return nil
-	}
 	return reg
 }
 
 // startTurn gives the turn to its session's machine, which answers.
-func (g *Gateway) startTurn(c *call, reg *Registration, p protocol.TurnStartParams) {
+func (g *Gateway) startTurn(c *call, reg *Registration, p protocol.TurnStartParams, faults []protocol.Fault) {
 	id, in := g.turnInput(p)
+	in.Faults = faults
 	in.Token = g.tokens.issue(c, id)
 	for { // once, but for a session that is forgotten meanwhile
 		s, err := g.obtain(id)
@@ -142,14 +154,16 @@ func (g *Gateway) startTurn(c *call, reg *Registration, p protocol.TurnStartPara
 		case d == barred:
 			g.answer(session.Answer{Token: in.Token, Err: refusal(id)}, id, 0)
 			return
+		case d == crowded:
+			g.answer(session.Answer{Token: in.Token, Err: g.overload()}, id, 0)
+			return
 		default:
 			return
 		}
 	}
 }
 
-// turnInput mints the ids that were not given and looks at this machine. What is
-// wrong here is not said yet: a retry is recognised first.
+// turnInput mints the ids that were not given.
 func (g *Gateway) turnInput(p protocol.TurnStartParams) (string, session.StartTurn) {
 	id, turn := "", ""
 	if p.SessionID != nil {
@@ -162,20 +176,7 @@ func (g *Gateway) turnInput(p protocol.TurnStartParams) (string, session.StartTu
 	} else {
 		turn = g.mint()
 	}
-	return id, session.StartTurn{TurnID: turn, Input: p.Input, Config: p.Config, Faults: localFaults(p.Config)}
-}
-
-// localFaults are what is wrong with a config on this machine. The path comes from
-// the client, so that a text may repeat it.
-func localFaults(cfg protocol.RunConfig) []protocol.Fault {
-	info, err := os.Stat(cfg.Cwd)
-	switch {
-	case err != nil:
-		return []protocol.Fault{{Path: "config.cwd", Message: fmt.Sprintf("cannot be used: %v", err)}}
-	case !info.IsDir():
-		return []protocol.Fault{{Path: "config.cwd", Message: "is not a directory: " + cfg.Cwd}}
-	}
-	return nil
+	return id, session.StartTurn{TurnID: turn, Input: p.Input, Config: p.Config}
 }
 
 // turnCancel: a session that was never started has no turn either.
@@ -235,7 +236,7 @@ func (g *Gateway) ask(c *call, id string, in func(session.Token) session.Input) 
 		return false
 	}
 	token := g.tokens.issue(c, id)
-	switch s.ask(in(token)) {
+	switch s.ask(token, in(token)) {
 	case absent:
 		// Nobody has redeemed it meanwhile: only a machine does.
 		return g.tokens.redeem(token) == nil

@@ -19,6 +19,8 @@ const (
 	DefaultDrainTimeout = 10 * time.Second
 	// DefaultMaxLagBytes is how far a pausing connection may fall behind.
 	DefaultMaxLagBytes = 64 << 20
+	// DefaultMaxSessions is how many sessions may be open at once.
+	DefaultMaxSessions = 10_000
 	// shutdownBound is what a shutdown may take beyond its drain: cancel, stop
 	// ladder, leftovers.
 	shutdownBound = 25 * time.Second
@@ -77,6 +79,9 @@ type Options struct {
 	// MaxLagBytes is how far a pausing connection may fall behind before its
 	// sessions' harnesses are no longer read; 0: 64 MiB.
 	MaxLagBytes int64
+	// MaxSessions bounds the sessions that are open at once: started, and not
+	// closed; 0: 10,000. A turn/start beyond it is refused as overloaded.
+	MaxSessions int64
 	// Seed gives each machine its entropy; nil: crypto/rand.
 	Seed func() [32]byte
 	// Observer sees every step; nil: nobody does.
@@ -104,6 +109,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxLagBytes == 0 {
 		o.MaxLagBytes = DefaultMaxLagBytes
+	}
+	if o.MaxSessions == 0 {
+		o.MaxSessions = DefaultMaxSessions
 	}
 	if o.Seed == nil {
 		o.Seed = randomSeed

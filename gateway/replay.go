@@ -13,9 +13,13 @@ import (
 // little enough not to hold up an engine that reads under a lock.
 const replayChunk = 1 << 20
 
+// replays is how many replays are under way at once; others wait for a place. How
+// many may wait, the connections' bounds on open requests say.
+const replays = 4
+
 // eventsReplay answers from the log, up to the head of this moment. It may be
-// long, and holds up the connection's next request so long: what a client asks
-// for in answers is bounded by its own reading.
+// long, and is answered from a goroutine of its own: the connection's next request
+// does not wait for it.
 func (g *Gateway) eventsReplay(c *call, params []byte) {
 	p, faults := protocol.DecodeEventsReplay(params)
 	if faults != nil {
@@ -27,7 +31,22 @@ func (g *Gateway) eventsReplay(c *call, params []byte) {
 		c.fail(protocol.ErrUnknownSession(p.SessionID))
 		return
 	}
-	r, err := g.replay(p.SessionID, p.FromSeq, head, c.sub.open.Load())
+	open := c.sub.open.Load()
+	g.wg.Go(func() {
+		select {
+		case g.replaying <- struct{}{}:
+		case <-c.sub.done:
+			return // nobody is there to be answered
+		}
+		defer func() { <-g.replaying }()
+		defer g.caught(c, protocol.MethodEventsReplay)
+		g.answerReplay(c, p, head, open)
+	})
+}
+
+// answerReplay reads what was asked for, and answers once.
+func (g *Gateway) answerReplay(c *call, p protocol.EventsReplayParams, head int64, open bool) {
+	r, err := g.replay(c.sub.done, p, head, open)
 	switch {
 	case errors.Is(err, eventlog.ErrPruned):
 		c.fail(protocol.ErrUnknownSession(p.SessionID))
@@ -52,26 +71,41 @@ func (g *Gateway) headOf(id string) (head int64, known bool) {
 
 // replay reads everything from a seq up to head. Where the front was pruned it
 // begins at the first that is held, and the numbers say so; where all was pruned
-// it is ErrPruned.
-func (g *Gateway) replay(id string, from, head int64, open bool) (protocol.EventsReplayResult, error) {
+// it is ErrPruned. gone ends it early.
+func (g *Gateway) replay(gone <-chan struct{}, p protocol.EventsReplayParams, head int64, open bool) (protocol.EventsReplayResult, error) {
+	if head == 0 { // the session's first step is being taken
+		return protocol.EventsReplayResult{Events: []protocol.Object{}}, nil
+	}
+	for tried := int64(-1); ; {
+		first, _, ok := g.log.Range(p.SessionID)
+		if !ok || head < first {
+			return protocol.EventsReplayResult{}, eventlog.ErrPruned
+		}
+		r, err := g.readUpTo(gone, p.SessionID, max(p.FromSeq, first), head, open)
+		// Pruned while we read: it begins later now. A log that says so of a front
+		// which has not moved would say so for ever.
+		if errors.Is(err, eventlog.ErrGone) && first != tried {
+			tried = first
+			continue
+		}
+		r.FirstAvailableSeq, r.LatestSeq = &first, &head
+		return r, err
+	}
+}
+
+// readUpTo reads a session's events from a seq up to head, as far as they are
+// held.
+func (g *Gateway) readUpTo(gone <-chan struct{}, id string, from, head int64, open bool) (protocol.EventsReplayResult, error) {
 	r := protocol.EventsReplayResult{Events: []protocol.Object{}}
-	if head == 0 {
-		return r, nil // the session's first step is being taken
-	}
-	first, _, ok := g.log.Range(id)
-	if !ok || head < first {
-		return r, eventlog.ErrPruned
-	}
-	r.FirstAvailableSeq, r.LatestSeq = &first, &head
-	for after := max(from, first) - 1; after < head; {
-		records, err := g.log.Read(id, after, replayChunk)
-		switch {
-		case errors.Is(err, eventlog.ErrGone):
-			return g.replay(id, from, head, open) // pruned while we read: it begins later now
-		case err != nil:
-			return r, err
-		case len(records) == 0:
+	for after := from - 1; after < head; {
+		select {
+		case <-gone:
 			return r, nil
+		default:
+		}
+		records, err := g.log.Read(id, after, replayChunk)
+		if err != nil || len(records) == 0 {
+			return r, err
 		}
 		for _, rec := range records {
 			if rec.Seq <= head {

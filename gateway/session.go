@@ -50,6 +50,8 @@ type Session struct {
 	// next try's alarm. See mend.
 	broken bool
 	mender *alarm
+	// released is set when the gateway closes: nothing is set to ring any more.
+	released bool
 	// gone is set when the gateway has forgotten this object: obtain another.
 	gone bool
 }
@@ -72,6 +74,8 @@ const (
 	taken
 	// barred: the session's log takes nothing; see poison.
 	barred
+	// crowded: there are as many sessions as there may be.
+	crowded
 )
 
 // step gives the machine an input that nobody waits for.
@@ -84,10 +88,14 @@ func (s *Session) step(in session.Input) {
 }
 
 // ask gives the machine a request. Where it is not taken, nothing has answered
-// the request's token.
-func (s *Session) ask(in session.Input) door {
+// the request's token. One whose token was answered on its way here is over: what
+// the client was told has failed must not happen after all.
+func (s *Session) ask(token session.Token, in session.Input) door {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.gw.tokens.isOpen(token) {
+		return taken
+	}
 	if !s.usable() {
 		return barred
 	}
@@ -108,9 +116,17 @@ func (s *Session) start(reg *Registration, in session.StartTurn) (d door, moved 
 	if s.gone {
 		return absent, true
 	}
+	if !s.gw.tokens.isOpen(in.Token) {
+		return taken, false // as for ask
+	}
 	fresh := s.machine == nil
-	if !s.usable() || fresh && !s.open(reg) {
+	if !s.usable() {
 		return barred, false
+	}
+	if fresh {
+		if d := s.open(reg); d != taken {
+			return d, false
+		}
 	}
 	before := s.next
 	s.run(in)
@@ -120,12 +136,18 @@ func (s *Session) start(reg *Registration, in session.StartTurn) (d door, moved 
 	return taken, false
 }
 
-// open makes a machine. The log's seq and admissions go on.
-func (s *Session) open(reg *Registration) bool {
+// open makes a machine, if there is room for another. The log's seq and
+// admissions go on.
+func (s *Session) open(reg *Registration) door {
 	info, err := s.gw.openLog(s.id)
 	if err != nil {
 		s.gw.zap.Error("session log cannot be opened", zap.String("session", s.id), zap.Error(err))
-		return false
+		return barred
+	}
+	if s.gw.live.Add(1) > s.gw.o.MaxSessions {
+		s.gw.live.Add(-1)
+		s.unopen()
+		return crowded
 	}
 	o := session.Options{SessionID: s.id, Harness: reg.Harness, Seed: s.gw.o.Seed(), NextSeq: info.NextSeq,
 		HashKey: s.gw.hashKey, MaxPermissionMode: s.gw.o.MaxPermissionMode, IdleTimeout: s.gw.o.IdleTimeout.Milliseconds()}
@@ -137,7 +159,7 @@ func (s *Session) open(reg *Registration) bool {
 	if s.gw.o.Observer != nil {
 		s.gw.o.Observer.Opened(o)
 	}
-	return true
+	return taken
 }
 
 // unopen lets a machine go that has said nothing, its first turn being refused or
@@ -160,12 +182,7 @@ func (s *Session) run(in session.Input) {
 // drain feeds what is queued, in order. A fault in it (a translator that
 // panics, for instance) costs this session its process, and no other anything.
 func (s *Session) drain() {
-	defer func() {
-		if fault := recover(); fault != nil {
-			s.gw.zap.Error("a session panicked", zap.String("session", s.id), zap.Any("fault", fault), zap.Stack("stack"))
-			s.poison("internal error in session " + s.id)
-		}
-	}()
+	defer s.caught()
 	// A step may end the machine: what was queued for it then concerns nobody.
 	for len(s.queue) > 0 && s.machine != nil {
 		in := s.queue[0]
@@ -178,6 +195,14 @@ func (s *Session) drain() {
 		s.perform(out)
 	}
 	s.queue = s.queue[:0]
+}
+
+// caught gives up a session in which something has panicked; deferred.
+func (s *Session) caught() {
+	if fault := recover(); fault != nil {
+		s.gw.zap.Error("a session panicked", zap.String("session", s.id), kindOfFault(fault), zap.Stack("stack"))
+		s.poison("internal error in session " + s.id)
+	}
 }
 
 // perform does what a step asks for, in the order that Output documents. Nothing
@@ -245,6 +270,7 @@ func (s *Session) letGo() {
 		return
 	}
 	s.machine, s.reg, s.waiting = nil, nil, nil
+	s.gw.live.Add(-1)
 	s.stopTimers()
 	close(s.over)
 }
@@ -300,6 +326,7 @@ func (s *Session) release() {
 	s.mu.Lock()
 	s.letGo()
 	s.mender.stop(s.gw)
+	s.mender, s.released = nil, true
 	s.mu.Unlock()
 	for _, c := range s.living() {
 		c.stop(true)

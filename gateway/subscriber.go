@@ -2,11 +2,14 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/sourcegraph/jsonrpc2"
+
+	"agent-server/eventlog"
 )
 
 // ConnectOptions say what kind of connection it is.
@@ -130,6 +133,9 @@ func (sub *Subscriber) read(dst []byte, c *cursor, upto int64, budget int) ([]by
 		return dst, false, nil
 	}
 	records, err := sub.gw.log.Read(c.s.id, after, max(budget, 1))
+	if errors.Is(err, eventlog.ErrGone) {
+		return dst, false, &LagError{Session: c.s.id, After: after}
+	}
 	if err != nil {
 		return dst, false, fmt.Errorf("reading session %s after seq %d: %w", c.s.id, after, err)
 	}
@@ -148,6 +154,31 @@ func (sub *Subscriber) read(dst []byte, c *cursor, upto int64, budget int) ([]by
 	c.advance(after, bytes)
 	return dst, len(records) > 0 && after < upto, nil
 }
+
+// closeTryAgain is the code of a WebSocket whose peer fell too far behind. It is
+// transport.CloseTryAgain, spelled here so that this package needs no transport.
+const closeTryAgain = 1013
+
+// LagError reports that a connection fell so far behind that the log has let go
+// what was due to it. It is the peer's lag, no fault of ours: connected anew, a
+// replay brings what is still held.
+type LagError struct {
+	// Session is the session concerned.
+	Session string
+	// After is the last seq that the connection was sent.
+	After int64
+}
+
+// Error names the session and the seq.
+func (e *LagError) Error() string {
+	return fmt.Sprintf("session %s is no longer held from behind seq %d on: the connection is too far behind", e.Session, e.After)
+}
+
+// Is makes it eventlog.ErrGone.
+func (e *LagError) Is(target error) bool { return target == eventlog.ErrGone }
+
+// CloseCode is the code to close a WebSocket with: try again.
+func (e *LagError) CloseCode() int { return closeTryAgain }
 
 // cursor is the connection's cursor on a session; nil: it is sent nothing of it.
 func (sub *Subscriber) cursor(session string) *cursor {

@@ -31,6 +31,13 @@ func (t *tokens) issue(c *call, sessionID string) session.Token {
 	return t.last
 }
 
+// isOpen says whether a token has not been redeemed yet.
+func (t *tokens) isOpen(token session.Token) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.open[token] != nil
+}
+
 // redeem gives the request of a token; nil: it was answered before.
 func (t *tokens) redeem(token session.Token) *call {
 	t.mu.Lock()
