@@ -73,7 +73,7 @@ type Client struct {
 	feeds  map[*Feed]struct{}
 	// held are the live envelopes of sessions that are being healed; a session
 	// that is not has no entry.
-	held map[string][]protocol.Envelope
+	held map[string][]arrival
 }
 
 // Attach speaks to a gateway over a stream that is already there, and initializes.
@@ -85,7 +85,7 @@ func Attach(ctx context.Context, f transport.Framing, o Options) (*Client, error
 // attach is Attach with something to be let go at the end.
 func attach(ctx context.Context, f transport.Framing, o Options, release func() error) (*Client, error) {
 	c := &Client{o: o.withDefaults(), framing: f, hangUp: sync.OnceValue(f.Close), release: sync.OnceValue(release), done: make(chan struct{}), outgoing: make(chan []byte),
-		pending: map[int64]chan answer{}, feeds: map[*Feed]struct{}{}, held: map[string][]protocol.Envelope{}}
+		pending: map[int64]chan answer{}, feeds: map[*Feed]struct{}{}, held: map[string][]arrival{}}
 	c.room = sync.NewCond(&c.mu)
 	c.wg.Go(c.readLoop)
 	c.wg.Go(c.writeLoop)

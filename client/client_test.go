@@ -236,6 +236,9 @@ func TestSpawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if cmd.WaitDelay <= 0 {
+		t.Error("whoever holds the gateway's stderr open is waited for without bound")
+	}
 	if s := tell(t, c, prompt("s", "t", "hello")); s.end == nil || s.end.StopReason != protocol.StopEndTurn {
 		t.Errorf("ended %+v", s.end)
 	}

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +52,7 @@ func TestQueueIsBounded(t *testing.T) {
 		const bound, events = 10, 100
 		m := newMute(hello)
 		m.lines = make(chan string)
-		c := over(t, &unbuffered{mute: m}, client.Options{QueueBytes: bound * 256}) // which is what an event weighs
+		c := over(t, &unbuffered{mute: m}, client.Options{QueueBytes: bound * weight(t, events)})
 		f := c.Follow("")
 		var read atomic.Int64
 		go func() {
@@ -72,6 +73,16 @@ func TestQueueIsBounded(t *testing.T) {
 		f.Close()
 		_ = c.Close()
 	})
+}
+
+// weight is what an event holds: what it counted on the wire, and a little more.
+func weight(t *testing.T, seq int64) int {
+	t.Helper()
+	var line struct{ Params json.RawMessage }
+	if err := json.Unmarshal([]byte(notification(seq)), &line); err != nil {
+		t.Fatal(err)
+	}
+	return 256 + len(line.Params)
 }
 
 // unbuffered is a mute whose lines wait until they are read.

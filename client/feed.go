@@ -28,7 +28,7 @@ type Feed struct {
 // item is an envelope, or the news that some are lost. They share one queue: the
 // news stands where the loss was, not where it was noticed.
 type item struct {
-	env protocol.Envelope
+	arrival
 	gap *GapError
 }
 
@@ -84,7 +84,7 @@ func (f *Feed) pop() (env protocol.Envelope, ok bool, err error) {
 	if next.gap != nil {
 		return env, false, next.gap
 	}
-	f.bytes -= weight(next.env)
+	f.bytes -= next.weight()
 	f.c.room.Broadcast()
 	return next.env, true, nil
 }
@@ -106,7 +106,7 @@ func (f *Feed) Close() {
 func (f *Feed) push(it item) {
 	f.queue = append(f.queue, it)
 	if it.gap == nil {
-		f.bytes += weight(it.env)
+		f.bytes += it.weight()
 	}
 	f.poke()
 }
@@ -125,33 +125,9 @@ func (f *Feed) poke() {
 	}
 }
 
-// weight is about what an envelope holds in memory. It need not be exact: it
-// bounds what an unread feed costs to within a small factor.
-func weight(env protocol.Envelope) int {
-	switch ev := env.Event.(type) {
-	case *protocol.MessagePart:
-		return 512 + partWeight(ev.Part)
-	case *protocol.Raw:
-		return 256 + len(ev.Data)
-	case *protocol.UnknownEvent:
-		return 256 + len(ev.Raw)
-	}
-	return 256
-}
+// overhead is what an envelope holds beside its line's content.
+const overhead = 256
 
-// partWeight is about what a part's content holds.
-func partWeight(p protocol.Part) int {
-	switch p := p.(type) {
-	case *protocol.TextPart:
-		return len(p.Text)
-	case *protocol.ReasoningPart:
-		return len(p.Text)
-	case *protocol.ToolPart:
-		if s, ok := p.State.(*protocol.CompletedState); ok {
-			return len(s.Output) + len(s.Input)
-		}
-	case *protocol.UnknownPart:
-		return len(p.Raw)
-	}
-	return 0
-}
+// weight is about what an item holds in memory. It need not be exact: it bounds
+// what an unread feed costs to within a small factor.
+func (it item) weight() int { return overhead + it.size }

@@ -23,7 +23,7 @@ func (c *Client) heal(session string) {
 	c.mu.Lock()
 	last := c.cursor.Last(session)
 	c.mu.Unlock()
-	missing, first, err := c.Replay(ctx, session, last+1)
+	missing, first, err := c.replay(ctx, session, last+1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := append(missing, c.held[session]...)
@@ -32,13 +32,13 @@ func (c *Client) heal(session string) {
 		return // nothing more is delivered to anybody
 	}
 	// There is always one: the envelope that showed the gap.
-	if err != nil || all[0].Seq != last+1 {
+	if err != nil || all[0].env.Seq != last+1 {
 		// What is lost is said; what there is goes on behind it.
 		c.lose(&GapError{SessionID: session, AfterSeq: last, FirstAvailableSeq: first, Cause: err})
-		c.cursor.Seek(session, all[0].Seq-1)
+		c.cursor.Seek(session, all[0].env.Seq-1)
 	}
-	for _, env := range all {
-		c.place(env) // which may find the next hole, and hold the rest back again
+	for _, a := range all {
+		c.place(a) // which may find the next hole, and hold the rest back again
 	}
 }
 
@@ -55,6 +55,18 @@ func (c *Client) lose(gap *GapError) {
 // of that moment. first is the lowest seq it holds; 0: none. It is a read of its
 // own, and changes nothing of what is delivered to feeds.
 func (c *Client) Replay(ctx context.Context, session string, from int64) (envs []protocol.Envelope, first int64, err error) {
+	arrivals, first, err := c.replay(ctx, session, from)
+	if err != nil {
+		return nil, first, err
+	}
+	for _, a := range arrivals {
+		envs = append(envs, a.env)
+	}
+	return envs, first, nil
+}
+
+// replay is Replay, with each envelope's size.
+func (c *Client) replay(ctx context.Context, session string, from int64) (got []arrival, first int64, err error) {
 	var r protocol.EventsReplayResult
 	p := protocol.EventsReplayParams{SessionID: session, FromSeq: from}
 	if err := c.call(ctx, protocol.MethodEventsReplay, p, &r); err != nil {
@@ -68,7 +80,7 @@ func (c *Client) Replay(ctx context.Context, session string, from int64) (envs [
 		if err != nil {
 			return nil, first, fmt.Errorf("replaying session %s: %w", session, err)
 		}
-		envs = append(envs, env)
+		got = append(got, arrival{env, len(raw)})
 	}
-	return envs, first, nil
+	return got, first, nil
 }

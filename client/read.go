@@ -26,6 +26,13 @@ type incoming struct {
 	} `json:"error"`
 }
 
+// arrival is an envelope and what its line counted in bytes: that is what it is
+// taken to hold in memory, to within a small factor.
+type arrival struct {
+	env  protocol.Envelope
+	size int
+}
+
 // readLoop reads until the connection ends. A line that cannot be read ends it
 // too: what it said would be missing, and nobody would know.
 func (c *Client) readLoop() {
@@ -62,7 +69,7 @@ func (c *Client) line(line []byte) error {
 	if err != nil {
 		return err
 	}
-	c.deliver(env)
+	c.deliver(arrival{env, len(m.Params)})
 	return nil
 }
 
@@ -82,10 +89,10 @@ func (c *Client) answered(m incoming) {
 
 // deliver passes an envelope on once, in order, and then waits for room: behind
 // it, so that an event which wakes a consumer is not held back for it.
-func (c *Client) deliver(env protocol.Envelope) {
+func (c *Client) deliver(a arrival) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.place(env)
+	c.place(a)
 	for c.full() && len(c.pending) == 0 {
 		c.room.Wait()
 	}
@@ -94,9 +101,10 @@ func (c *Client) deliver(env protocol.Envelope) {
 // place judges an envelope by its seq. While its session is being healed it is
 // held back. A gap leaves the cursor where it is: the envelope that showed it is
 // judged again when it is healed.
-func (c *Client) place(env protocol.Envelope) {
+func (c *Client) place(a arrival) {
+	env := a.env
 	if held, healing := c.held[env.SessionID]; healing {
-		c.held[env.SessionID] = append(held, env)
+		c.held[env.SessionID] = append(held, a)
 		return
 	}
 	if c.joins(env) {
@@ -104,9 +112,9 @@ func (c *Client) place(env protocol.Envelope) {
 	}
 	switch c.cursor.Advance(env.SessionID, env.Seq) {
 	case seqcursor.Deliver, seqcursor.Reset:
-		c.pass(env)
+		c.pass(a)
 	case seqcursor.Gap:
-		c.held[env.SessionID] = []protocol.Envelope{env}
+		c.held[env.SessionID] = []arrival{a}
 		c.wg.Go(func() { c.heal(env.SessionID) })
 	}
 }
@@ -135,10 +143,10 @@ func begins(env protocol.Envelope, turn string) bool {
 
 // pass hands an envelope to everyone who follows its session. They share it: an
 // event is never changed.
-func (c *Client) pass(env protocol.Envelope) {
+func (c *Client) pass(a arrival) {
 	for f := range c.feeds {
-		if f.session == "" || f.session == env.SessionID {
-			f.push(item{env: env})
+		if f.session == "" || f.session == a.env.SessionID {
+			f.push(item{arrival: a})
 		}
 	}
 }

@@ -27,6 +27,8 @@ func Spawn(ctx context.Context, cmd *exec.Cmd, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spawning the gateway: %w", err)
 	}
+	// Its stderr may be held open by whom it has left behind: that ends no wait.
+	cmd.WaitDelay = closeBound
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("spawning the gateway: %w", err)
 	}
