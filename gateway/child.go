@@ -125,7 +125,8 @@ func (s *Session) spawn(sp session.Spawn) (*child, error) {
 	o := s.gw.o
 	c := &child{s: s, machine: s.machine, over: s.over, gen: sp.Gen, gone: make(chan struct{})}
 	c.proc, err = process.Start(process.Spec{
-		Path: path, Args: slices.Concat(s.reg.Args, sp.Command.Args), Dir: sp.Launch.Config.Cwd, MaxLineBytes: o.MaxLineBytes, Log: s.gw.zap,
+		Path: path, Args: slices.Concat(s.reg.Args, sp.Command.Args), Dir: sp.Launch.Config.Cwd, MaxLineBytes: o.MaxLineBytes,
+		MaxQueuedStdin: s.gw.maxStdin, Log: s.gw.zap,
 		Env: environment(o.Environ, o.PassEnv, s.reg.Harness.Info(), sp.Command.Env, sp.Launch.Config),
 	}, c)
 	if err != nil {

@@ -57,6 +57,8 @@ type Gateway struct {
 	inspecting   chan struct{}
 	replaying    chan struct{}
 	live         atomic.Int64
+	// maxStdin bounds what a harness leaves unread; 0: the process package's default.
+	maxStdin int64
 	// done is closed when every session has ended, or its time is up.
 	done chan struct{}
 

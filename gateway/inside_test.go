@@ -272,3 +272,29 @@ func TestFaultBesideTheExit(t *testing.T) {
 		t.Errorf("exit status %+v", got)
 	}
 }
+
+// TestHarnessThatTakesNoInput: one whose input is full is stopped, so that its turn
+// ends: it would wait for ever for what it was never given.
+func TestHarnessThatTakesNoInput(t *testing.T) {
+	t.Parallel()
+	g := inner(t, nil)
+	g.registry.byID[protocol.HarnessDemo].Args = []string{"demo-agent"}
+	g.maxStdin = 1
+	c, said := asking(t, g)
+	g.turnStart(c, []byte(strings.Replace(startParams, "/somewhere", os.TempDir(), 1)))
+	if r := heard(t, said); r.Error != nil {
+		t.Fatalf("turn/start: %+v", r.Error)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		records, err := g.log.Read("s", 0, replayChunk)
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("the turn has not ended: %v", err)
+		}
+		if n := len(records); n > 0 && strings.Contains(string(records[n-1].Line), "turn.ended") {
+			break
+		}
+	}
+	if err := g.Shutdown(context.Background(), 0); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+}
