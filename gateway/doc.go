@@ -24,6 +24,8 @@
 // A log that takes nothing, or a fault in a machine or its translator, costs that
 // one session its process: see poison and mend. A connection that goes away costs
 // nobody anything. A process that dies is its machine's news, no error of ours.
+// A directory or a log that does not answer holds up who asked for it: a turn/start
+// for inspectBound, a replay alone, and no shutdown.
 //
 // # What is held
 //
