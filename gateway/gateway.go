@@ -157,13 +157,14 @@ func (g *Gateway) begin(drain time.Duration) {
 // busy: whoever asked for the end does not.
 func (g *Gateway) tell() {
 	g.admitting.Lock() // whoever was let in before has its session now
+	sessions := g.all()
 	g.admitting.Unlock()
 	g.telling.Lock()
 	defer g.telling.Unlock()
 	g.ending.Lock()
 	left := max(time.Until(g.until), 0)
 	g.ending.Unlock()
-	for _, s := range g.all() {
+	for _, s := range sessions {
 		s.step(session.Shutdown{Drain: left.Milliseconds()})
 	}
 	g.toldOnce.Do(func() { close(g.told) })
