@@ -16,11 +16,18 @@ import (
 // asker asks for permissions, one after another; answers are lines of stdin.
 // Where nobody can be asked any more, it refuses.
 //
+//	? Edit demo.txt
+//	    path: demo.txt
+//	  1) Allow [allow_once]
+//	  2) Reject [reject_once]
+//	  choose: 1
+//
 // Its reader starts with the first question and ends with stdin, or between two
 // lines once the asker is closed: a read that waits cannot be taken back. Safe for
 // concurrent use.
 type asker struct {
 	*screen
+	// in are the lines of stdin. One of 64 KiB is no answer: it ends them.
 	in *bufio.Scanner
 	// terminal is stdin where a person types there; nil where it is a file or a
 	// pipe, whose lines wait for their questions.
@@ -28,20 +35,26 @@ type asker struct {
 	// answers counts those on their way.
 	answers sync.WaitGroup
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// wanted wakes the reader: there is a question, or there will be none.
 	wanted *sync.Cond
 	// reading: the reader runs. ended: it has; stdin is over. closed: nothing is
 	// asked any more.
 	reading, ended, closed bool
-	queue                  []question
+	// queue are the questions without an answer; the first is on the screen.
+	queue []question
 }
 
 // question is one request and what its answer goes to.
 type question struct {
-	ev     *protocol.PermissionRequested
+	ev *protocol.PermissionRequested
+	// answer may take as long as the gateway does: it is called beside the rest.
 	answer func(protocol.PermissionOutcome)
 }
 
+// newAsker asks on a screen and reads answers from in, which it finds out to be a
+// terminal or not. It reads nothing before the first question: stdin may be meant
+// for the shell.
 func newAsker(in io.Reader, s *screen) *asker {
 	a := &asker{in: bufio.NewScanner(in), screen: s}
 	if f, ok := in.(*os.File); ok && isTerminal(f) {
@@ -52,7 +65,8 @@ func newAsker(in io.Reader, s *screen) *asker {
 }
 
 // put asks a question; answer is called once, on a goroutine of its own, unless
-// the question is withdrawn.
+// the question is withdrawn. Several wait for each other, in the order in which
+// they came: a screen can ask one thing at a time.
 func (a *asker) put(ev *protocol.PermissionRequested, answer func(protocol.PermissionOutcome)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,7 +87,8 @@ func (a *asker) put(ev *protocol.PermissionRequested, answer func(protocol.Permi
 	a.wanted.Signal()
 }
 
-// withdraw forgets a question that was resolved otherwise.
+// withdraw forgets a question that was resolved otherwise: by a cancel, by the
+// turn's end, or by our own answer, after which it is none of ours any more.
 func (a *asker) withdraw(requestID string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -104,7 +119,9 @@ func (a *asker) next() {
 	}
 }
 
-// prompt shows the first question with all that consent is asked for.
+// prompt shows the first question with all that consent is asked for. The options
+// are the harness's own, its words beside the kinds that we know: a name alone
+// could say anything.
 func (a *asker) prompt() {
 	ev := a.queue[0].ev
 	a.line(a.style.bold, "? "+oneLine(ev.Title))
@@ -125,6 +142,7 @@ func (a *asker) prompt() {
 	}
 }
 
+// invitation is what an open line says before the answer.
 func invitation(options []protocol.PermissionOption) string {
 	if len(options) == 0 {
 		return "  it offers no answer; an empty line refuses: "
@@ -132,7 +150,8 @@ func invitation(options []protocol.PermissionOption) string {
 	return "  choose: "
 }
 
-// read takes lines until stdin ends, each for the question that is first then.
+// read takes lines until stdin ends, each for the question that is first then. It
+// is the reader's goroutine. The lock is not held while it waits for a line.
 func (a *asker) read() {
 	for a.awaitQuestion() && a.in.Scan() {
 		a.take(strings.TrimSpace(a.in.Text()))
@@ -153,7 +172,8 @@ func (a *asker) awaitQuestion() bool {
 	return !a.closed
 }
 
-// take judges one line.
+// take judges one line. A wrong one is asked again, for ever: a guess would be
+// consent that nobody gave.
 func (a *asker) take(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -175,7 +195,7 @@ func (a *asker) take(text string) {
 }
 
 // reply answers the first question. A person has seen what was typed; in a
-// transcript it is missing.
+// transcript it is missing, and is written into it by the option's name.
 func (a *asker) reply(outcome protocol.PermissionOutcome, said string) {
 	q := a.queue[0]
 	a.queue = a.queue[1:]
@@ -188,7 +208,8 @@ func (a *asker) reply(outcome protocol.PermissionOutcome, said string) {
 	a.next()
 }
 
-// refuseAll answers what is left where nobody can be asked.
+// refuseAll answers what is left where nobody can be asked. No answer at all
+// would hold the turn up for good.
 func (a *asker) refuseAll() {
 	for _, q := range a.queue {
 		a.remark("  nobody to ask: refused (" + oneLine(q.ev.Title) + ")")
@@ -197,7 +218,9 @@ func (a *asker) refuseAll() {
 	a.queue = nil
 }
 
-// choose reads a number, an option id or a kind.
+// choose reads a number, an option id or a kind, in this order: what the screen
+// shows comes first. An id is for scripts that know the harness, a kind for those
+// that know the protocol.
 func choose(options []protocol.PermissionOption, text string) (protocol.PermissionOption, bool) {
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(options) {
 		return options[n-1], true

@@ -16,12 +16,14 @@ import (
 const inputMax = 200
 
 // inputLines spells a tool's input for a person: a member a line, texts as they
-// read and not as JSON quotes them. What is cut off is said.
+// read and not as JSON quotes them. What is cut off is said. It knows no tool by
+// name: what one harness calls command another calls cmd.
 func inputLines(input protocol.Object) []string {
 	if len(input) == 0 {
 		return nil
 	}
 	var out []string
+	// In the harness's own order, which is what its users know.
 	err := eachMember(input, func(name string, value jsontext.Value) {
 		out = append(out, memberLines(name, value)...)
 	})
@@ -31,7 +33,8 @@ func inputLines(input protocol.Object) []string {
 	return clipLines(out, inputMax)
 }
 
-// memberLines puts a text of several lines below its name.
+// memberLines puts a text of several lines below its name, so that code reads as
+// code. Anything else than a text stays JSON: it is short, and exact.
 func memberLines(name string, value jsontext.Value) []string {
 	text := string(value)
 	if value.Kind() == '"' {
@@ -48,7 +51,8 @@ func memberLines(name string, value jsontext.Value) []string {
 	return out
 }
 
-// eachMember calls f for each member of an object, in order.
+// eachMember calls f for each member of an object, in order. It reads as widely
+// as JSON can be read: a question must be shown whatever a harness sends.
 func eachMember(object protocol.Object, f func(name string, value jsontext.Value)) error {
 	d := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	open, err := d.ReadToken()

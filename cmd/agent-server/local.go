@@ -12,18 +12,24 @@ import (
 
 // local is a gateway in this process and a client on it, over a pipe in memory:
 // the same wire as everywhere else.
+//
+// Both are of one life: what one closes, the other need not outlive.
 type local struct {
+	// Client is nil only while openLocal has yet to attach.
 	*client.Client
 	gw     *gateway.Gateway
 	stream *transport.Stream
 }
 
+// openLocal starts both and initializes. It asks for open harness ids: what is
+// printed and recorded names the harness that ran.
 func openLocal(ctx context.Context, o gateway.Options) (*local, error) {
 	gw, err := gateway.New(o)
 	if err != nil {
 		return nil, err
 	}
 	here, there := net.Pipe()
+	// Pause: a terminal is slow, and may lose nothing.
 	sub := gw.Connect(gateway.ConnectOptions{Pause: true, Name: "run"})
 	l := &local{gw: gw}
 	l.stream = transport.Open(transport.NDJSON(there, there, 0, 0, there.Close), sub, sub, transport.Options{Logger: o.Logger})
@@ -36,10 +42,12 @@ func openLocal(ctx context.Context, o gateway.Options) (*local, error) {
 }
 
 // shutdown asks for the end of what runs and waits for it, as long as ctx allows.
+// Nothing drains: the turn is over, or was given up.
 func (l *local) shutdown(ctx context.Context) error { return l.gw.Shutdown(ctx, 0) }
 
 // close kills what is left and waits for everything. Nobody reads the stream any
-// more: it is not flushed.
+// more: it is not flushed. The order matters: the connection goes first, so
+// that no request of ours is being handled while sessions are torn down.
 func (l *local) close() error {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()

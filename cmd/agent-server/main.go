@@ -10,6 +10,17 @@
 // that a stuck terminal cannot hold up a Ctrl-C. Whatever is started is waited
 // for before the command exits, but for a read of stdin and a write to a stdout
 // that nobody reads: the system gives no way to end those.
+//
+// The call tree of a run:
+//
+//	run.go   flags → everything that can be wrong is looked at
+//	local.go a gateway in this process, and a client on it
+//	watch.go main: signals, clocks → cancel, quit
+//	turn.go  the follower: start, events, close, shutdown
+//	         → render.go, tool.go  what the fold says has changed → screen.go
+//	         → ask.go              questions → answers of stdin
+//	         → package verify
+//	verdict.go all that was seen → what is said last, and the exit code
 package main
 
 import (
@@ -23,6 +34,8 @@ import (
 
 // Exit codes.
 const (
+	// exitOK: what was asked for was done; a turn that was cancelled by the
+	// harness, or stopped at one of its limits, is done too.
 	exitOK = 0
 	// exitViolation: a stream broke the protocol's laws. It wins over all others.
 	exitViolation = 1
@@ -38,8 +51,10 @@ const (
 // exitError carries an exit code through cobra. Its text, if any, has yet to be
 // printed.
 type exitError struct {
+	// code is one of the exit codes, never exitOK.
 	code int
-	err  error
+	// err is what went wrong; nil where the screen has shown it.
+	err error
 }
 
 // Error is the text of what went wrong; "" where all was said already.
@@ -53,11 +68,13 @@ func (e *exitError) Error() string {
 // Unwrap gives what went wrong.
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage makes an error of the caller's, about a flag or an argument.
+// usage makes an error of the caller's, about a flag or an argument. Its text names
+// the flag.
 func usage(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
+// main has no other way out: everything below returns its code.
 func main() { os.Exit(run(context.Background(), os.Args[1:])) }
 
 // run executes the command line and gives the exit code. An error without a code
@@ -79,6 +96,8 @@ func run(ctx context.Context, args []string) int {
 	return exit.code
 }
 
+// newRoot makes the command tree. It is made anew for each run, so that no flag
+// keeps a value.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "agent-server",
@@ -88,6 +107,8 @@ turns their output into one canonical event stream, and serves it over JSON-RPC.
 		Example: `  agent-server run "hello" --harness demo --verify
   agent-server run "fix the failing test" --harness claude-code --cwd .
   agent-server serve --stdio`,
+		// run prints errors, in one place and once; the usage of a whole
+		// command would hide them.
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

@@ -24,11 +24,17 @@ const maxPrompt = 1 << 20
 // runFlags are what run was called with.
 type runFlags struct {
 	setup
+	// harness, cwd, model, mode and resume become the turn's config; "": left
+	// out. record is a directory; "": no recording.
 	harness, cwd, model, mode, resume, record string
-	timeout                                   time.Duration
-	json, verify                              bool
+	// timeout bounds the turn, not its end; 0: none.
+	timeout time.Duration
+	// json and verify are what they are called on the command line.
+	json, verify bool
 }
 
+// newRunCommand is one turn from a shell: the way to try a harness, and a check
+// that CI can run.
 func newRunCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
@@ -69,7 +75,7 @@ waits for its end; twice, it quits.`,
 }
 
 // run looks at everything that can be wrong before anything is started or
-// written.
+// written: a slip in a flag costs no process, and no older recording.
 func (f *runFlags) run(ctx context.Context, prompt string) error {
 	if f.timeout < 0 {
 		return usage("--timeout %s: want a time that is not negative", f.timeout)
@@ -92,12 +98,15 @@ func (f *runFlags) run(ctx context.Context, prompt string) error {
 		Input: protocol.TextInput(prompt), Config: cfg})
 }
 
-// config is the turn's, from the flags.
+// config is the turn's, from the flags. What was not given is left out: the harness
+// has its own defaults, which are not ours to repeat.
 func (f *runFlags) config() (protocol.RunConfig, error) {
 	cfg := protocol.RunConfig{Harness: protocol.HarnessID(f.harness), PermissionMode: protocol.PermissionMode(f.mode)}
 	if err := validMode(cfg.PermissionMode); err != nil {
 		return cfg, fmt.Errorf("--permission-mode: %w", err)
 	}
+	// The gateway would refuse a bad directory as well, but only once a recording
+	// has replaced the one before.
 	cwd, err := filepath.Abs(f.cwd)
 	if err != nil {
 		return cfg, fmt.Errorf("--cwd: %w", err)
@@ -117,7 +126,9 @@ func (f *runFlags) config() (protocol.RunConfig, error) {
 	return cfg, nil
 }
 
-// promptText is the argument, or stdin without the newline at its end.
+// promptText is the argument, or stdin without the newline at its end, which is the
+// shell's and not the prompt's. Questions then find stdin at its end, and are
+// refused.
 func promptText(arg string, stdin io.Reader) (string, error) {
 	if arg != "-" {
 		return arg, nil
@@ -133,6 +144,9 @@ func promptText(arg string, stdin io.Reader) (string, error) {
 }
 
 // start opens a gateway, with a recorder if one is wanted, and plays the turn.
+//
+// Signals are heard from before the first process on until the last is gone; what
+// is printed after that may be interrupted as in any command.
 func (f *runFlags) start(ctx context.Context, o gateway.Options, p protocol.TurnStartParams) error {
 	signals, usual := stopSignals()
 	adoptOrphans()

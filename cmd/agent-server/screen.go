@@ -13,6 +13,7 @@ import (
 // styles are ANSI sequences; "" where colour is off.
 type styles struct{ dim, bold, red, green, reset string }
 
+// coloured is what every terminal of the last thirty years understands.
 var coloured = styles{dim: "\x1b[2m", bold: "\x1b[1m", red: "\x1b[31m", green: "\x1b[32m", reset: "\x1b[0m"}
 
 // colourFor says how to style a file: colour only on a terminal, and never with
@@ -24,6 +25,7 @@ func colourFor(f *os.File) styles {
 	return coloured
 }
 
+// isTerminal says whether a person may be at the other end.
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // screen is stdout and stderr as one reader sees them. Safe for concurrent use.
@@ -32,17 +34,21 @@ func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 // file or a pipe of its own, nothing but the answer goes into it.
 type screen struct {
 	out, talk *pane
-	style     styles
+	// style is of talk alone: the answer is never coloured, it may be data.
+	style styles
 	// shared: out and talk are one terminal or one file.
 	shared bool
 }
 
+// newScreen looks at what the two files are. Talk is made harmless wherever it
+// goes: a log is read on a terminal later.
 func newScreen(out, talk *os.File) *screen {
 	return &screen{out: newPane(out, isTerminal(out)), talk: newPane(talk, true), style: colourFor(talk),
 		shared: isTerminal(out) && isTerminal(talk) || sameFile(out, talk)}
 }
 
-// sameFile says whether two files were redirected to one place.
+// sameFile says whether two files were redirected to one place, as 2>&1 does in
+// the log of a CI job.
 func sameFile(a, b *os.File) bool {
 	x, xerr := a.Stat()
 	y, yerr := b.Stat()
@@ -52,7 +58,7 @@ func sameFile(a, b *os.File) bool {
 // data writes bytes to stdout as they are.
 func (s *screen) data(b []byte) { s.out.write(string(b)) }
 
-// answer is the harness's text.
+// answer is the harness's text, as it is; only a terminal is spared what steers it.
 func (s *screen) answer(text string) {
 	if text != "" {
 		s.talk.fresh()
@@ -60,7 +66,8 @@ func (s *screen) answer(text string) {
 	}
 }
 
-// aside is talk that streams, as reasoning does.
+// aside is talk that streams, as reasoning does. Each piece is styled by itself,
+// so that whatever is written between two pieces has its own style.
 func (s *screen) aside(text string) {
 	if text != "" {
 		s.clear()
@@ -74,7 +81,7 @@ func (s *screen) line(style, text string) {
 	s.talk.line(style, text, s.style.reset)
 }
 
-// remark is a line of our own.
+// remark is a line of our own, or one that matters less than the rest.
 func (s *screen) remark(text string) { s.line(s.style.dim, text) }
 
 // ask is talk whose line stays open for an answer.
@@ -83,7 +90,8 @@ func (s *screen) ask(text string) {
 	s.talk.styled("", text, "")
 }
 
-// clear makes room for talk.
+// clear makes room for talk. Where stdout is its own file it is left alone: the
+// answer there must not depend on what was said beside it.
 func (s *screen) clear() {
 	if s.shared {
 		s.out.freshIfFree()
@@ -97,6 +105,9 @@ func (s *screen) end() {
 }
 
 // pane is one of the two files. A write that fails is the last one.
+//
+// Each has a lock of its own: a reader that takes nothing of one must not hold up
+// the other, on which the way out is told.
 type pane struct {
 	// harmless: a person reads it on a terminal, which must not be steered by
 	// what a harness says.
@@ -104,13 +115,15 @@ type pane struct {
 	// failed is closed when a write has failed.
 	failed chan struct{}
 
-	mu  sync.Mutex
-	w   io.Writer
+	mu sync.Mutex
+	w  io.Writer
+	// err is why the last write failed; nil: none did.
 	err error
 	// open: the last line has no newline yet.
 	open bool
 }
 
+// newPane writes to w.
 func newPane(w io.Writer, harmless bool) *pane {
 	return &pane{w: w, harmless: harmless, failed: make(chan struct{})}
 }
@@ -125,7 +138,7 @@ func (p *pane) styled(style, text, reset string) {
 	p.put(style, text, reset)
 }
 
-// line appends a whole line, on a fresh one.
+// line appends a whole line, on a fresh one, with nothing of another between.
 func (p *pane) line(style, text, reset string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,6 +161,8 @@ func (p *pane) put(style, text, reset string) {
 	}
 }
 
+// raw is the one place that writes. A reader that has gone away is told of once:
+// whoever watches failed ends the run.
 func (p *pane) raw(text string) {
 	if p.err != nil {
 		return
@@ -165,7 +180,8 @@ func (p *pane) fresh() {
 	p.freshen()
 }
 
-// typed notes that the reader has ended the line.
+// typed notes that the reader has ended the line, by the newline that a terminal
+// echoes.
 func (p *pane) typed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,6 +197,7 @@ func (p *pane) freshIfFree() {
 	}
 }
 
+// freshen is fresh under the lock.
 func (p *pane) freshen() {
 	if p.open {
 		p.raw("\n")
@@ -196,9 +213,11 @@ func (p *pane) fault() error {
 }
 
 // harmless shows control characters instead of sending them: an escape sequence
-// in a tool's output could else move the cursor and forge a question.
+// in a tool's output could else move the cursor and forge a question, or hide the
+// end of a command that consent is asked for. Colours that a harness means well go
+// with the rest.
 func harmless(text string) string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = strings.ReplaceAll(text, "\r\n", "\n") // an end of line on some systems, and no threat
 	if strings.IndexFunc(text, steers) < 0 {
 		return text
 	}

@@ -14,6 +14,7 @@ import (
 	"agent-server/transport"
 )
 
+// Bounds of the end, beyond what the gateway itself takes.
 const (
 	// flushBound is what the last events may take to leave.
 	flushBound = 10 * time.Second
@@ -21,12 +22,16 @@ const (
 	killedBound = time.Second
 )
 
+// serveFlags are what serve was called with.
 type serveFlags struct {
 	setup
+	// stdio is all there is to serve on yet; false is refused.
 	stdio bool
+	// drain is how long running turns may go on; 0: not at all.
 	drain time.Duration
 }
 
+// newServeCommand is the gateway as a subprocess of its client.
 func newServeCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
@@ -54,6 +59,7 @@ Exit codes: 0 ended in order; 2 usage; 3 something was left unsaid or would not 
 	return cmd
 }
 
+// serve joins gateway, stream and signals, and waits for the end.
 func (f *serveFlags) serve() error {
 	switch {
 	case !f.stdio:
@@ -83,22 +89,32 @@ func (f *serveFlags) serve() error {
 	return s.exit(s.untilEnd())
 }
 
-// serving is a gateway on stdio.
+// serving is a gateway on stdio. One goroutine has it.
 type serving struct {
-	gw      *gateway.Gateway
-	stream  *transport.Stream
+	gw     *gateway.Gateway
+	stream *transport.Stream
+	// signals are those that ask us to end.
 	signals <-chan os.Signal
-	drain   time.Duration
-	log     *zap.Logger
+	// drain is what a signal leaves to running turns.
+	drain time.Duration
+	log   *zap.Logger
 	// heard counts signals; killed is set by the second.
 	heard  int
 	killed bool
 }
 
 // untilEnd waits for what ends the gateway, and lets it end in order.
+//
+//	a signal          running turns may go on for the drain; a second one kills
+//	a client's call   the gateway drains by itself, and is done when we hear of it
+//	stdin's end       running turns are cancelled
+//	stdout's end      the same: nobody hears what they say
+//
+// Events that become visible on the way, the ends of turns and sessions, are
+// written after that, and then answers that are still owed.
 func (s *serving) untilEnd() error {
 	drain := time.Duration(0)
-	input := s.stream.InputEnded()
+	input := s.stream.InputEnded() // from here on: closed once all of it was handed on
 	select {
 	case <-s.signals:
 		s.heard, drain = 1, s.drain
@@ -128,6 +144,8 @@ func (s *serving) shutdown(drain time.Duration, input <-chan struct{}) error {
 	begin := func(drain time.Duration) { go func() { ended <- s.gw.Shutdown(ctx, drain) }() }
 	begin(drain)
 	begun := 1
+	// Both calls end with the gateway: the later one makes the end sooner, and
+	// waits for it like the first.
 	var errs []error
 	for begun > len(errs) {
 		select {
@@ -147,7 +165,9 @@ func (s *serving) shutdown(drain time.Duration, input <-chan struct{}) error {
 	return errs[0]
 }
 
-// exit closes the gateway, which kills what is left, and gives the exit code.
+// exit closes the gateway, which kills what is left, and gives the exit code. The
+// stream is not waited for: its read of stdin, and a write that nobody takes, end
+// with the process.
 func (s *serving) exit(err error) error {
 	closing := s.gw.Close()
 	switch err = errors.Join(err, closing); {
@@ -160,5 +180,6 @@ func (s *serving) exit(err error) error {
 }
 
 // closeStdio ends both directions: the peer sees EOF, and a read that waits is
-// let go where the system allows it.
+// let go where the system allows it. Where it does not, as with a terminal or a
+// pipe that was handed to us, that read ends with the process.
 func closeStdio() error { return errors.Join(os.Stdout.Close(), os.Stdin.Close()) }

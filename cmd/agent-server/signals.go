@@ -14,6 +14,7 @@ import (
 //
 // A hang-up that was ignored when we began (nohup) stays ignored.
 func stopSignals() (<-chan os.Signal, func()) {
+	// Room for a few: a person who presses twice must be heard twice.
 	heard := make(chan os.Signal, 4)
 	signal.Notify(heard, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -28,7 +29,8 @@ func stopSignals() (<-chan os.Signal, func()) {
 
 // adoptOrphans lets what harnesses leave behind come to us, so that it is found
 // and ended. Only for commands that start harnesses; where the system cannot do
-// it, descendants are looked for by their marker alone.
+// it, descendants are looked for by their marker alone, and that is said, since
+// one may then get away.
 func adoptOrphans() {
 	if err := process.EnableSubreaper(); err != nil {
 		fmt.Fprintln(os.Stderr, "agent-server: orphans of harnesses cannot be adopted:", err)

@@ -8,10 +8,12 @@ import (
 	"agent-server/reducer"
 )
 
-// resultLines is how much of a tool's result, or of one diff, is shown.
+// resultLines is how much of a tool's result is shown, and twice that of a diff: a
+// screen should still hold what was asked and answered. All of it is in --json.
 const resultLines = 12
 
-// tool shows a card whenever a call's status has changed.
+// tool shows a card whenever a call's status has changed: what it is about to do,
+// then what came of it. A pending call has no input yet, and nothing to say.
 func (r *renderer) tool(at place, p *protocol.ToolPart) {
 	status := p.State.Status()
 	if status == protocol.ToolPending || r.status[at] == status {
@@ -43,7 +45,9 @@ func toolName(p *protocol.ToolPart) string {
 // oneLine keeps a name from looking like several lines of ours.
 func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ⏎ ") }
 
-// result shows the diffs of a call, and what the model read of it.
+// result shows the diffs of a call, and what the model read of it. Other content
+// is for display too, but its text is in that already, and a terminal shows no
+// images.
 func (r *renderer) result(p *protocol.ToolPart) {
 	if done, ok := p.State.(*protocol.CompletedState); ok {
 		for _, c := range done.Content {
@@ -61,7 +65,8 @@ func (r *renderer) result(p *protocol.ToolPart) {
 	}
 }
 
-// diff shows one file's change.
+// diff shows one file's change, the counts first: they are right also where the
+// lines are cut.
 func (r *renderer) diff(d *protocol.DiffContent) {
 	old := ""
 	if d.OldText != nil {
@@ -83,6 +88,7 @@ func (r *renderer) diff(d *protocol.DiffContent) {
 	}
 }
 
+// diffStyle colours a line by its mark.
 func (r *renderer) diffStyle(line string) string {
 	switch line[0] {
 	case '+':
@@ -93,7 +99,8 @@ func (r *renderer) diffStyle(line string) string {
 	return r.style.dim
 }
 
-// clipLines cuts a list and says how much of it is missing.
+// clipLines cuts a list and says how much of it is missing. The list itself stays
+// as it is: others hold it.
 func clipLines(lines []string, n int) []string {
 	if len(lines) <= n {
 		return lines
@@ -105,8 +112,12 @@ func clipLines(lines []string, n int) []string {
 const diffContext = 2
 
 // difference gives what has changed between two texts, a line each, marked by its
-// first byte: ' ', '-' or '+'. It looks for one changed stretch, which is what an
-// edit is; two far apart come out as one long one.
+// first byte: ' ', '-' or '+'.
+//
+// It takes equal lines off both ends and calls the rest changed: one stretch, which
+// is what an edit is. Two edits far apart come out as one long stretch, correct
+// though not the shortest. The cost is one pass, where a shortest difference can
+// cost the product of both lengths, and a harness chooses the texts.
 func difference(old, new string) []string {
 	a, b := textLines(old), textLines(new)
 	head := 0
@@ -130,7 +141,8 @@ func difference(old, new string) []string {
 	return out
 }
 
-// textLines splits a text; the newline at its end begins no line.
+// textLines splits a text; the newline at its end begins no line. So a text with
+// and one without it look alike here: what has changed is said by the tool.
 func textLines(s string) []string {
 	if s == "" {
 		return nil

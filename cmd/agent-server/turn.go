@@ -15,13 +15,16 @@ import (
 // turn is one turn being run. Its follower takes the events, in order; its
 // watcher hears signals and clocks.
 type turn struct {
-	l        *local
-	p        protocol.TurnStartParams
-	show     *renderer
-	ask      *asker
+	l *local
+	// p has both ids: the events are followed before the turn is started.
+	p    protocol.TurnStartParams
+	show *renderer
+	ask  *asker
+	// verifier is the follower's; nil: nothing is verified.
 	verifier *verify.Verifier
 
-	// admitted is closed when there is a turn to cancel; over when it has ended.
+	// admitted is closed when there is a turn to cancel; over when it has ended,
+	// or will not be followed to its end. The follower closes both.
 	admitted, over chan struct{}
 	// beside counts what the watcher has set off: cancels and remarks.
 	beside sync.WaitGroup
@@ -40,6 +43,7 @@ type story struct {
 	found  []verify.Violation
 }
 
+// newTurn makes one that shows itself on stdout and stderr and asks on stdin.
 func (f *runFlags) newTurn(l *local, p protocol.TurnStartParams) *turn {
 	s := newScreen(os.Stdout, os.Stderr)
 	t := &turn{l: l, p: p, show: newRenderer(s, f.json, f.resume != ""), ask: newAsker(os.Stdin, s),
@@ -51,7 +55,8 @@ func (f *runFlags) newTurn(l *local, p protocol.TurnStartParams) *turn {
 }
 
 // follow runs the turn, closes the session, and ends the gateway politely. ctx
-// ends it early.
+// ends it early. It is the follower's goroutine, and hands over what it has seen
+// at its end: nothing of the story is shared before.
 func (t *turn) follow(ctx context.Context) (s story) {
 	s.err = t.session(ctx, &s)
 	if t.verifier != nil && ctx.Err() == nil {
@@ -64,7 +69,8 @@ func (t *turn) follow(ctx context.Context) (s story) {
 	return s
 }
 
-// session takes the session's events from its first to its last.
+// session takes the session's events from its first to its last. The feed stands
+// before the turn is asked for, so that not even the first event can pass by.
 func (t *turn) session(ctx context.Context, s *story) error {
 	feed := t.l.FollowNew(*t.p.SessionID)
 	defer feed.Close()
@@ -76,7 +82,8 @@ func (t *turn) session(ctx context.Context, s *story) error {
 	return t.closeSession(ctx, feed, s)
 }
 
-// untilEnded starts the turn and takes events until it has ended.
+// untilEnded starts the turn and takes events until it has ended. The ids were
+// chosen here: nothing in the answer is news, but that there is one.
 func (t *turn) untilEnded(ctx context.Context, feed *client.Feed, s *story) error {
 	started, err := t.l.StartTurn(ctx, t.p)
 	if err != nil {
@@ -93,7 +100,8 @@ func (t *turn) untilEnded(ctx context.Context, feed *client.Feed, s *story) erro
 }
 
 // closeSession ends the session and takes its last events, which precede the
-// answer.
+// answer. A turn alone would do for showing; the session's end is what a verifier
+// needs to say that everything ended.
 func (t *turn) closeSession(ctx context.Context, feed *client.Feed, s *story) error {
 	if _, err := t.l.CloseSession(ctx, *t.p.SessionID); err != nil {
 		return fmt.Errorf("closing the session: %w", err)
@@ -109,7 +117,9 @@ func (t *turn) closeSession(ctx context.Context, feed *client.Feed, s *story) er
 	}
 }
 
-// next takes one event: it is shown, judged, and acted on.
+// next takes one event: it is shown, judged, and acted on. A hole in the stream
+// is an error here: the client has tried to heal it, and a run that misses events
+// has nothing to show for itself.
 func (t *turn) next(ctx context.Context, feed *client.Feed, s *story) (protocol.Event, error) {
 	env, err := feed.Next(ctx)
 	if err != nil {
@@ -131,7 +141,8 @@ func (t *turn) next(ctx context.Context, feed *client.Feed, s *story) (protocol.
 	return env.Event, nil
 }
 
-// question asks at the terminal; events go on being shown meanwhile.
+// question asks at the terminal; events go on being shown meanwhile. That the
+// answer came too late is no fault: permission.resolved says what counts.
 func (t *turn) question(ctx context.Context, ev *protocol.PermissionRequested) {
 	t.ask.put(ev, func(o protocol.PermissionOutcome) {
 		_, err := t.l.Respond(ctx, ev.SessionID, ev.RequestID, o)
@@ -142,7 +153,8 @@ func (t *turn) question(ctx context.Context, ev *protocol.PermissionRequested) {
 }
 
 // cancel asks for the turn's end. The answer is no news but where it leaves the
-// end open: the turn's own end is the truth.
+// end open: the turn's own end is the truth. A connection that is gone has told
+// the follower already.
 func (t *turn) cancel(ctx context.Context) {
 	r, err := t.l.Cancel(ctx, *t.p.SessionID, *t.p.TurnID)
 	switch {

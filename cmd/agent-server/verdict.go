@@ -11,8 +11,18 @@ import (
 )
 
 // verdict is all that the exit code of a run depends on.
+//
+// Where a run went wrong in several ways, all are said and the gravest counts, in
+// this order:
+//
+//	a violation           1    whatever else: it is a fault of the gateway
+//	an interrupt        130    the user knows why it ended
+//	usage                 2    nothing was run
+//	everything else       3    a timeout, a failed turn, a full disk
+//	none of these         0
 type verdict struct {
 	story
+	// interrupted: a signal asked for the end. timedOut: the clock did.
 	interrupted, timedOut bool
 	// stuck: the follower was left behind in a write.
 	stuck bool
@@ -22,7 +32,8 @@ type verdict struct {
 }
 
 // exit says what the verifier has found, and gives the exit code with what is yet
-// to be said.
+// to be said. "verified" is said of a failed turn too: a failure can be lawful,
+// and mostly is. Of a run that was cut nothing is said; it has no end to judge.
 func (v verdict) exit(f *runFlags, talk io.Writer) error {
 	for _, x := range v.found {
 		fmt.Fprintf(talk, "violation: %s at event %d: %s\n", x.Rule, x.Index, x.Message)
@@ -61,7 +72,8 @@ func (v verdict) fault(f *runFlags) error {
 }
 
 // refusal words what turn/start was refused with. What the flags have brought
-// about is usage.
+// about is usage; what this gateway cannot do at the moment is a failure, which a
+// script may try again.
 func refusal(err error) error {
 	var wire *protocol.Error
 	if !errors.As(err, &wire) {
@@ -73,13 +85,15 @@ func refusal(err error) error {
 	return usage("%s", faultText(wire))
 }
 
-// flagOf says which flag a member of the params comes from.
+// flagOf says which flag a member of the params comes from. What stands not here
+// run does not send.
 var flagOf = map[string]string{
 	"config.cwd": "--cwd", "config.harness": "--harness", "config.model": "--model",
 	"config.permissionMode": "--permission-mode", "config.resumeSessionId": "--resume", "input": "PROMPT",
 }
 
-// faultText lists the faults of a refusal by flag.
+// faultText lists the faults of a refusal by flag: whoever typed one does not know
+// the wire. A refusal without faults speaks for itself.
 func faultText(wire *protocol.Error) string {
 	var faults []protocol.Fault
 	if json.Unmarshal(wire.Data, &faults) != nil || len(faults) == 0 {

@@ -18,6 +18,7 @@ import (
 	"agent-server/verify"
 )
 
+// newVerifyCommand judges what was recorded, by us or by anybody else's gateway.
 func newVerifyCommand() *cobra.Command {
 	var o verify.Options
 	cmd := &cobra.Command{
@@ -40,7 +41,9 @@ cannot be read or holds no event.`,
 	return cmd
 }
 
-// verifyFiles judges each; one that cannot be read leaves the others judged.
+// verifyFiles judges each; one that cannot be read leaves the others judged. What
+// was found goes to stdout, being the data here; why a file could not be read to
+// stderr.
 func verifyFiles(out io.Writer, stdin io.Reader, names []string, o verify.Options) error {
 	w := bufio.NewWriter(out)
 	violations := 0
@@ -63,10 +66,11 @@ func verifyFiles(out io.Writer, stdin io.Reader, names []string, o verify.Option
 	return nil
 }
 
-// verifyFile judges one file and prints a line a violation, then the count.
+// verifyFile judges one file and prints a line a violation, then the count. They
+// are printed as they are found: a long stream is read once and never held.
 func verifyFile(out io.Writer, stdin io.Reader, name string, o verify.Options) (violations int, err error) {
 	in := stdin
-	if name != "-" {
+	if name != "-" { // a file of that name is ./-
 		f, err := os.Open(name)
 		if err != nil {
 			return 0, err
@@ -98,7 +102,14 @@ func verifyFile(out io.Writer, stdin io.Reader, name string, o verify.Options) (
 	return violations, nil
 }
 
-// eachEnvelope gives each line that is to be judged.
+// eachEnvelope reads lines of any of these kinds, mixed as they may be:
+//
+//	{"sessionId":…,"seq":…,"event":…}            an envelope
+//	{"jsonrpc":"2.0","method":"event","params":…} an envelope as it travels
+//	{"jsonrpc":"2.0","id":…,…}                    an answer, passed over
+//
+// It gives each line that is to be judged. A line is valid during the
+// call. One that is too long ends the reading: what is not seen is not judged.
 func eachEnvelope(in io.Reader, f func(line []byte)) error {
 	lines := transport.NDJSON(in, io.Discard, client.DefaultMaxLineBytes, 0, nil)
 	for {
@@ -115,18 +126,23 @@ func eachEnvelope(in io.Reader, f func(line []byte)) error {
 	}
 }
 
-// message is a message of the wire, as far as it matters here.
+// message is a message of the wire, as far as it matters here. Whatever else is in
+// it, and in which order, is not judged: only events have laws.
 type message struct {
-	JSONRPC string         `json:"jsonrpc"`
-	Method  string         `json:"method"`
-	Params  jsontext.Value `json:"params"`
+	// JSONRPC is "2.0" in every message.
+	JSONRPC string `json:"jsonrpc"`
+	// Method is event in the one notification that there is; "" in an answer.
+	Method string `json:"method"`
+	// Params is the envelope then.
+	Params jsontext.Value `json:"params"`
 }
 
 // envelopeOf takes the envelope out of a message of the wire; nil where it
 // carries none, being an answer or a batch of them. A line that is no message is
-// an envelope, or is judged as one.
+// an envelope, or is judged as one: what cannot be read is a violation, and never
+// passed over. The envelope's bytes stay as they came, for they are judged too.
 func envelopeOf(line []byte) []byte {
-	if !bytes.Contains(line, []byte(`"jsonrpc"`)) {
+	if !bytes.Contains(line, []byte(`"jsonrpc"`)) { // most lines: nothing is decoded twice
 		return line
 	}
 	var m message

@@ -13,7 +13,8 @@ import (
 // version is set at build time with -ldflags "-X main.version=…".
 var version = ""
 
-// ownVersion is what was built in, else the module's own, else "dev".
+// ownVersion is what was built in, else the module's own (go install …@v1), else
+// "dev". It is also what initialize tells.
 func ownVersion() string {
 	if version != "" {
 		return version
@@ -24,6 +25,7 @@ func ownVersion() string {
 	return "dev"
 }
 
+// newVersionCommand says what a report of a fault needs.
 func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",

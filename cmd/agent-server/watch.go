@@ -8,6 +8,8 @@ import (
 	"time"
 )
 
+// Bounds of an end that was asked for. The gateway keeps its own, which are
+// shorter; these are for what it cannot see, such as a stdout that is full.
 const (
 	// endBound is how long the end of a run may take once it was asked for: a
 	// harness that ignores everything is killed well before.
@@ -18,13 +20,25 @@ const (
 )
 
 // watcher decides when a turn is cancelled and when a run ends early. It does
-// nothing that may block.
+// nothing that may block: what it says and asks for it sets off beside itself.
+//
+//	heard                     before the turn's end            after it
+//	a signal                  cancel; once more: quit          quit
+//	--timeout                 cancel                           –
+//	stdout takes no more      cancel                           –
+//	endBound since the first  quit                             quit
+//	quitBound since quitting  the follower is left behind      the same
+//
+// A cancel that comes before the turn is admitted waits for that: the gateway
+// would answer that there is no such turn, and the turn would run.
 type watcher struct {
 	*turn
+	// ctx is the follower's; quit ends it.
 	ctx  context.Context
 	quit context.CancelFunc
 
 	signals <-chan os.Signal
+	// timeout is what the flag says; timeUp fires then, once. nil: never.
 	timeout time.Duration
 	timeUp  <-chan time.Time
 	// overdue fires when the end has taken too long.
@@ -36,7 +50,9 @@ type watcher struct {
 	wanted, quitted, interrupted, timedOut bool
 }
 
-// play runs the turn to its end, or to ours, and closes the gateway.
+// play runs the turn to its end, or to ours, and closes the gateway. When it
+// returns, no process is left, and no goroutine but a stuck follower and the
+// asker's reader.
 func (t *turn) play(ctx context.Context, signals <-chan os.Signal, timeout time.Duration) verdict {
 	w := &watcher{turn: t, signals: signals, timeout: timeout}
 	w.ctx, w.quit = context.WithCancel(ctx)
@@ -63,6 +79,7 @@ func (t *turn) play(ctx context.Context, signals <-chan os.Signal, timeout time.
 }
 
 // watch waits for the follower's story; joined is false where it was left behind.
+// A channel is set to nil once it has fired: each is news one time only.
 func (w *watcher) watch(told <-chan story) (s story, joined bool) {
 	admitted, over, failed := w.admitted, w.over, w.show.out.failed
 	for {
@@ -98,7 +115,7 @@ func (w *watcher) watch(told <-chan story) (s story, joined bool) {
 var errStuck = errors.New("stdout is not being read")
 
 // signalled cancels the turn; where that was tried, or there is none any more, it
-// quits.
+// quits. A third signal finds nothing left to do: the end is bounded by then.
 func (w *watcher) signalled() {
 	if w.interrupted || w.ended {
 		w.interrupted = true
@@ -109,7 +126,8 @@ func (w *watcher) signalled() {
 	w.want("cancelling the turn; Ctrl-C again quits")
 }
 
-// timeIsUp cancels the turn, unless it has just ended.
+// timeIsUp cancels the turn, unless it has just ended. A turn that then ends in its
+// own way has still taken too long.
 func (w *watcher) timeIsUp() {
 	if !w.ended {
 		w.timedOut = true
@@ -134,16 +152,19 @@ func (w *watcher) want(why string) {
 	w.boundEnd()
 }
 
+// sendCancel does not wait: a cancel may be answered late, and a signal may come
+// meanwhile.
 func (w *watcher) sendCancel() { w.beside.Go(func() { w.cancel(w.ctx) }) }
 
-// boundEnd starts the clock of the end, once.
+// boundEnd starts the clock of the end, once: asking again gains no time.
 func (w *watcher) boundEnd() {
 	if w.overdue == nil {
 		w.overdue = time.After(endBound)
 	}
 }
 
-// leave lets the follower go where it is.
+// leave lets the follower go where it is. What runs is killed when the gateway is
+// closed, which comes next.
 func (w *watcher) leave() {
 	if !w.quitted {
 		w.quitted = true

@@ -20,7 +20,8 @@ import (
 // demoCommand is the hidden subcommand that the demo harness runs.
 const demoCommand = "demo-agent"
 
-// modes are the words of a permission mode.
+// modes are the words of a permission mode, which the protocol closes. A test holds
+// them to what its decoder takes.
 var modes = []protocol.PermissionMode{protocol.ModeDefault, protocol.ModePlan, protocol.ModeAcceptEdits, protocol.ModeDontAsk, protocol.ModeBypassPermissions}
 
 // modeList spells them for people.
@@ -41,15 +42,24 @@ func validMode(m protocol.PermissionMode) error {
 }
 
 // setup is what serve and run have in common.
+//
+// All of it is the operator's: no client can name an executable or widen a mode.
 type setup struct {
-	claude     string
+	// claude is Claude Code's executable; "": claude on PATH.
+	claude string
+	// acpAgents are NAME=COMMAND; acpDefault is what plain acp means, "" the
+	// first of them.
 	acpAgents  []string
 	acpDefault string
-	passEnv    []string
-	maxMode    string
-	logLevel   string
+	// passEnv names variables that harnesses inherit beyond the allow-list.
+	passEnv []string
+	// maxMode is a permission mode; "": no cap.
+	maxMode string
+	// logLevel is zap's word.
+	logLevel string
 }
 
+// flags are the same for both: what runs in a shell can be served.
 func (s *setup) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.claude, "claude-path", "", "executable of Claude Code (default: claude on PATH)")
@@ -61,6 +71,10 @@ func (s *setup) flags(cmd *cobra.Command) {
 }
 
 // options joins the packages: the one place that knows every harness.
+//
+// The demo is this very executable, found by its path and not by its name, so that
+// it works from "go run" and from a test as well. Executables are looked for when
+// they are needed: what is installed later is there without a restart.
 func (s *setup) options() (gateway.Options, error) {
 	o := gateway.Options{PassEnv: s.passEnv, MaxPermissionMode: protocol.PermissionMode(s.maxMode), Version: ownVersion()}
 	err := validMode(o.MaxPermissionMode)
@@ -81,7 +95,8 @@ func (s *setup) options() (gateway.Options, error) {
 	return o, s.addAgents(&o)
 }
 
-// addAgents registers the operator's ACP agents.
+// addAgents registers the operator's ACP agents. Two of one name, or one of a name
+// that we have, are refused by the gateway.
 func (s *setup) addAgents(o *gateway.Options) error {
 	for _, def := range s.acpAgents {
 		name, command, _ := strings.Cut(def, "=")
@@ -102,7 +117,8 @@ func (s *setup) addAgents(o *gateway.Options) error {
 	return nil
 }
 
-// logger writes to stderr, whose lines are talk.
+// logger writes to stderr, whose lines are talk. Lines for people, not JSON: where
+// a program reads the log, it is the supervisor's, which takes lines.
 func (s *setup) logger() (*zap.Logger, error) {
 	level, err := zapcore.ParseLevel(s.logLevel)
 	if err != nil {
@@ -115,7 +131,7 @@ func (s *setup) logger() (*zap.Logger, error) {
 }
 
 // available says why a turn cannot be run on a harness here, and what it can be
-// run on; nil: it can.
+// run on; nil: it can. The gateway would refuse it as well, without the reason.
 func available(o gateway.Options, id protocol.HarnessID) error {
 	var here []string
 	why := "no harness of that name"
@@ -135,7 +151,8 @@ func available(o gateway.Options, id protocol.HarnessID) error {
 	return fmt.Errorf("%s (available here: %s)", why, strings.Join(here, ", "))
 }
 
-// executable says why a harness cannot be started; it starts nothing.
+// executable says why a harness cannot be started; it starts nothing. Whether it
+// is logged in, a turn finds out.
 func executable(reg gateway.Registration) error {
 	name := reg.Path
 	if name == "" {
