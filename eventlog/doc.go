@@ -84,6 +84,10 @@ type Batch struct {
 	// Running is the Turn mark of the turn that runs after this batch; pruning
 	// spares it. 0: none runs.
 	Running int64
+	// Unread gives the lowest seq that somebody connected has yet to read;
+	// pruning spares it and what follows. It is asked only when something has
+	// to go; nil: nobody reads.
+	Unread func() int64
 }
 
 // Admission is what makes a turn idempotent.

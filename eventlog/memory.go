@@ -77,7 +77,7 @@ func (m *Memory) Append(session string, b Batch) error {
 	s.next += int64(len(b.Records))
 	if s.bytes > m.max {
 		// An eighth more than needed goes, so that the copy is paid rarely.
-		s.prune(m.max-m.max/8, b.Running)
+		s.prune(m.max-m.max/8, b)
 	}
 	return nil
 }
@@ -147,14 +147,21 @@ func (s *memorySession) check(session string, b Batch) error {
 	return nil
 }
 
-// prune drops the oldest whole turns until the budget holds or only the running
-// turn is left. The front is cut by a copy: a reslice would keep the old array,
+// prune drops the oldest whole turns until the budget holds, or only the running
+// turn and what is yet to be read are left. The front is cut by a copy: a reslice would keep the old array,
 // and with it every line, alive.
-func (s *memorySession) prune(max, running int64) {
+func (s *memorySession) prune(max int64, b Batch) {
+	unread := s.next
+	if b.Unread != nil {
+		unread = b.Unread()
+	}
 	cut := 0
-	for cut < len(s.records) && s.bytes > max && s.records[cut].Turn != running {
+	for cut < len(s.records) && s.bytes > max && s.records[cut].Turn != b.Running {
 		turn := s.records[cut].Turn
 		end := cut + sort.Search(len(s.records)-cut, func(i int) bool { return s.records[cut+i].Turn > turn })
+		if s.records[end-1].Seq >= unread {
+			break
+		}
 		for ; cut < end; cut++ {
 			s.bytes -= s.records[cut].size()
 		}

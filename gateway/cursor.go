@@ -90,6 +90,21 @@ func (cs *cursors) wake() {
 	}
 }
 
+// unread gives the lowest seq that a connection has yet to be sent: the log does
+// not prune it away under a reader. One that may be lost, and is too far behind,
+// does not count.
+func (s *Session) unread() int64 {
+	s.cursors.mu.RLock()
+	defer s.cursors.mu.RUnlock()
+	lowest := s.head.Load() + 1
+	for _, c := range s.cursors.list {
+		if c.sub.o.Pause || c.lag() <= s.gw.o.MaxLagBytes {
+			lowest = min(lowest, c.seq.Load()+1)
+		}
+	}
+	return lowest
+}
+
 // throttle waits while a connection that may not lose anything lags by more than
 // maxLag; it ends with that connection, or when over is closed. It holds no lock:
 // requests, and the connection's own reading, go on meanwhile.

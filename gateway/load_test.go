@@ -133,6 +133,7 @@ func TestPruned(t *testing.T) {
 	t.Parallel()
 	g := open(t, func(o *gateway.Options) {
 		o.Log = eventlog.NewMemory(eventlog.MemoryOptions{MaxSessionBytes: 400 << 10})
+		o.MaxLagBytes = 100 << 10 // what lags less is spared
 	})
 	p, slow := connect(t, g, gateway.ConnectOptions{}), connect(t, g, gateway.ConnectOptions{})
 	slow.call("initialize", map[string]any{"protocolVersion": 2})

@@ -240,7 +240,8 @@ func (s *Session) append(admit *session.Admission, records []eventlog.Record) er
 	if len(records) == 0 && admit == nil {
 		return nil
 	}
-	b := eventlog.Batch{Admission: (*eventlog.Admission)(admit), Records: records, Running: s.encoder.running}
+	b := eventlog.Batch{Admission: (*eventlog.Admission)(admit), Records: records, Running: s.encoder.running,
+		Unread: s.unread}
 	if err := s.gw.log.Append(s.id, b); err != nil {
 		return err
 	}

@@ -128,7 +128,10 @@ func TestEndOfInput(t *testing.T) {
 	if err := p.stream.Finish(context.Background()); err != nil {
 		t.Errorf("Finish: %v", err)
 	}
-	if got := fault(p.answer(last)); got != `result {"outcome":"cancelled","turnId":"t"}` {
+	// The request may be served before the end begins, or find the turn ended.
+	switch got := fault(p.answer(last)); got {
+	case `result {"outcome":"cancelled","turnId":"t"}`, `result {"outcome":"no_active_turn"}`:
+	default:
 		t.Errorf("the last request: %s", got)
 	}
 	event[*protocol.SessionEnded](p, "s", nil)

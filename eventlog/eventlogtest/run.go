@@ -27,6 +27,7 @@ func Run(t *testing.T, open Open) {
 		"unseen session":                unseen,
 		"admissions":                    admissions,
 		"pruning spares the running":    pruning,
+		"pruning spares the unread":     unread,
 		"honest about what is gone":     gone,
 		"sessions are independent":      independent,
 		"concurrent append and read":    concurrent,
@@ -192,6 +193,31 @@ func pruning(t *testing.T, open Open) {
 	fill(t, l, "s", 61, 61, 4, 10)
 	if first, _, _ := l.Range("s"); first != 61 {
 		t.Fatalf("first %d, want the ended turn pruned by the next", first)
+	}
+}
+
+func unread(t *testing.T, open Open) {
+	l := open(t, 20_000)
+	cursor := int64(3)
+	put := func(from, to, turn, running int64) {
+		for seq := from; seq <= to; seq++ {
+			b := eventlog.Batch{Records: []eventlog.Record{Record("s", seq, turn, 900)}, Running: running,
+				Unread: func() int64 { return cursor + 1 }}
+			if err := l.Append("s", b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put(1, 40, 1, 1)
+	put(41, 41, 1, 0) // the turn's end, far over the budget
+	put(42, 60, 2, 2) // and the next turn
+	if got := seqs(t, l, "s", cursor); len(got) != 57 {
+		t.Fatalf("a reader at %d is given %d records, want 57", cursor, len(got))
+	}
+	cursor = 60
+	put(61, 61, 2, 2)
+	if first, _, _ := l.Range("s"); first != 42 {
+		t.Errorf("first %d once all is read, want the running turn alone", first)
 	}
 }
 
