@@ -25,11 +25,13 @@ type Log interface {
 	// is not the next one is refused with a *SeqError; nothing is stored then.
 	Append(session string, b Batch) error
 	// Read gives records with seq > after, in order, oldest first, up to about
-	// maxBytes of lines (at least one record, where there is one). A cursor
-	// below what is held is ErrGone: never a silent jump.
+	// maxBytes of lines (at least one record, where there is one). Numbers may be
+	// missing before and between them: deltas that were let go, or numbers that a
+	// crash has skipped. Durable events never are: a cursor after which one is no
+	// longer held is ErrGone, never a silent jump.
 	Read(session string, after int64, maxBytes int) ([]Record, error)
-	// Range gives the lowest and the highest seq held; ok is false where the
-	// session holds none.
+	// Range gives the lowest seq from which every durable event is held, and the
+	// head; ok is false where the session holds none.
 	Range(session string) (first, last int64, ok bool)
 	// Close lets the store go. No call may follow.
 	Close() error
@@ -96,6 +98,49 @@ type Admission struct {
 	TurnID string
 	// Hash is the keyed hash of its content.
 	Hash [32]byte
+}
+
+// Facts are what is known of a session beyond its events. No secret.
+type Facts struct {
+	// Harness runs it.
+	Harness string
+	// Cwd is the last turn's directory.
+	Cwd string
+}
+
+// Identity is what a log knows of itself. Each engine has it.
+type Identity interface {
+	// ID is stable while the logs survive: one process, or one store.
+	ID() string
+	// HashKey keys the admissions' hashes; it lives as long as they do.
+	HashKey() []byte
+	// Durable: an append has survived the process when it returns.
+	Durable() bool
+}
+
+// Catalog lists and removes sessions. Each engine has it.
+type Catalog interface {
+	// Sessions gives up to limit sessions, the one updated last first, after
+	// those up to and including the one that a cursor names; "" begins. next is
+	// the cursor for more, "" where there are none.
+	Sessions(cursor string, limit int) (page []Summary, next string, err error)
+	// Remove lets a session's events go; its next seq is remembered, and it is
+	// pruned from then on. The caller sees to it that nobody runs it.
+	Remove(session string) error
+}
+
+// Summary is one session in a Catalog.
+type Summary struct {
+	// Session is its id.
+	Session string
+	// Facts are as they were last appended.
+	Facts Facts
+	// First and Latest are the lowest seq held and the head.
+	First, Latest int64
+	// CreatedAt and UpdatedAt are the times of its first and last append, epoch ms.
+	CreatedAt, UpdatedAt int64
+	// Bytes is what its log takes, about.
+	Bytes int64
 }
 
 // Info is what a log knows of a session.

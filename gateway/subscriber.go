@@ -19,7 +19,21 @@ type ConnectOptions struct {
 	Pause bool
 	// Name tells connections apart in the log.
 	Name string
+	// Reach says how the client gets here; zero: it started us.
+	Reach Reach
 }
+
+// Reach says how a client gets here, and so what it may ask for.
+type Reach int
+
+const (
+	// ReachHost: it has started us, and could start anything else.
+	ReachHost Reach = iota
+	// ReachLoopback: a process of this machine, over a socket.
+	ReachLoopback
+	// ReachNetwork: any other, also one that nobody can place.
+	ReachNetwork
+)
 
 // Subscriber is one connection's view of the gateway: what it calls (it is a
 // jsonrpc2.Handler) and what it pulls from (it is a transport.Source). A cursor

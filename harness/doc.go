@@ -45,6 +45,8 @@ type Info struct {
 	// APIKeyEnv is the variable that config.apiKey goes into; "": it has none,
 	// and config.apiKey is ignored with a diagnostic.
 	APIKeyEnv string
+	// Steer: a running turn takes a further prompt (Input Steer).
+	Steer bool
 	// PassEnv names the variables of the gateway's own environment that the
 	// harness documents (keys, endpoints, config directories); a trailing * is a
 	// prefix match.

@@ -37,6 +37,16 @@ type Configure struct {
 // prompt that the translator holds must never be written.)
 type Cancel struct{}
 
+// Steer puts a further prompt into the running turn, between its steps. It comes
+// only after Registered, never after Cancel, and only where Info.Steer says that
+// the harness can. The answer's Stdin holds it; the turn's end covers both.
+type Steer struct {
+	// Turn is the further prompt's turn id.
+	Turn string
+	// Input is the further prompt.
+	Input protocol.Input
+}
+
 // Resolve answers a request that the translator Asked for. It comes at most
 // once a request, never after Withdrawn, nor after a Cancel for a request asked
 // before it. One asked when nobody can be asked any more (a cancel was accepted,
@@ -118,6 +128,7 @@ type ExitStatus struct {
 func (Begin) input()     {}
 func (Configure) input() {}
 func (Cancel) input()    {}
+func (Steer) input()     {}
 func (Resolve) input()   {}
 func (Expired) input()   {}
 func (Dropped) input()   {}

@@ -179,8 +179,27 @@ type Notice struct {
 
 // Background: the whole set of tasks that run on beside the turn.
 type Background struct {
-	// Tasks are their native ids; empty: none is left.
-	Tasks []string
+	// Tasks are all that run; empty: none is left.
+	Tasks []Task
+}
+
+// Task is one piece of work that runs on beside the turns.
+type Task struct {
+	// ID is its native id.
+	ID string
+	// Call is the tool call that started it; "" when unknown. It is the Owner of
+	// what its sub-agent shows.
+	Call string
+	// Description is for people; "" when the harness has none.
+	Description string
+}
+
+// Woken: the harness's main loop has begun to work of its own accord, its Finished
+// is still to come. Where no turn is open the machine opens a harness turn, else
+// it belongs to the one that is.
+type Woken struct {
+	// Trigger is what woke it, for people; "" when unknown.
+	Trigger string
 }
 
 // Finished: the turn is over, by the harness's own word.
@@ -231,6 +250,7 @@ func (Usage) update()         {}
 func (Compaction) update()    {}
 func (Notice) update()        {}
 func (Background) update()    {}
+func (Woken) update()         {}
 func (Finished) update()      {}
 func (Rejected) update()      {}
 func (ResumeFailed) update()  {}

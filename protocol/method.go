@@ -10,8 +10,21 @@ const (
 	MethodSessionClose      = "session/close"
 	MethodShutdown          = "shutdown"
 
+	// Added to the base.
+	MethodSessionList        = "session/list"
+	MethodSessionSnapshot    = "session/snapshot"
+	MethodSessionSubscribe   = "session/subscribe"
+	MethodSessionUnsubscribe = "session/unsubscribe"
+	MethodHarnessList        = "harness/list"
+
 	// NotificationEvent is the one notification of the base, server → client.
 	NotificationEvent = "event"
+	// NotificationSynced says that a subscription has caught up; only after
+	// session/subscribe.
+	NotificationSynced = "events/synced"
+	// NotificationLagged says that a session's events stop on this connection;
+	// only with chainedSeq.
+	NotificationLagged = "events/lagged"
 )
 
 // InitializeParams are the params of initialize.
@@ -36,7 +49,25 @@ type ClientInfo struct {
 type ClientCapabilities struct {
 	// OpenHarnesses: events name harnesses beyond the base's four; nil: false.
 	OpenHarnesses *bool `json:"openHarnesses,omitzero"`
+	// ChainedSeq: envelopes have prevSeq, numbers may be missing; nil: false.
+	ChainedSeq *bool `json:"chainedSeq,omitzero"`
+	// Deltas: message.part.delta events are wanted; nil: true. false needs
+	// ChainedSeq.
+	Deltas *bool `json:"deltas,omitzero"`
+	// Events is closed: which sessions' events are sent unasked; "" when absent: all.
+	Events EventsMode `json:"events,omitzero"`
 }
+
+// EventsMode is closed: which sessions' events a connection is sent unasked.
+type EventsMode string
+
+// The modes of capabilities.events.
+const (
+	// EventsAll: every session's, from the accept on.
+	EventsAll EventsMode = "all"
+	// EventsSubscribed: none until session/subscribe.
+	EventsSubscribed EventsMode = "subscribed"
+)
 
 // InitializeResult is the result of initialize.
 type InitializeResult struct {
@@ -84,7 +115,36 @@ type TurnStartParams struct {
 	Input Input `json:"input"`
 	// Config is how to do it; required.
 	Config RunConfig `json:"config"`
+	// IfBusy is what to do while another turn is active; no part of the turn's
+	// identity; "" when absent: reject.
+	IfBusy IfBusy `json:"ifBusy,omitzero"`
 }
+
+// IfBusy is closed: what turn/start does on a busy session.
+type IfBusy string
+
+// The words of turn/start's ifBusy.
+const (
+	// BusyReject: -32002.
+	BusyReject IfBusy = "reject"
+	// BusyQueue: the turn waits its turn.
+	BusyQueue IfBusy = "queue"
+	// BusySteer: the input goes into the running turn, where the harness can.
+	BusySteer IfBusy = "steer"
+)
+
+// Disposition is closed: what became of an admitted turn.
+type Disposition string
+
+// The words of turn/start's disposition.
+const (
+	// Started: it runs.
+	Started Disposition = "started"
+	// Queued: it waits; turn.queued says where.
+	Queued Disposition = "queued"
+	// Steered: its input went into the running turn.
+	Steered Disposition = "steered"
+)
 
 // TurnStartResult is the quick ack of turn/start.
 type TurnStartResult struct {
@@ -94,6 +154,8 @@ type TurnStartResult struct {
 	TurnID string `json:"turnId"`
 	// Deduplicated is true where this very turn was admitted before.
 	Deduplicated bool `json:"deduplicated,omitzero"`
+	// Disposition is what became of it; "" and absent unless ifBusy was given.
+	Disposition Disposition `json:"disposition,omitzero"`
 }
 
 // TurnCancelParams are the params of turn/cancel.
@@ -137,6 +199,8 @@ type EventsReplayParams struct {
 	SessionID string `json:"sessionId"`
 	// FromSeq is at least 1; required.
 	FromSeq int64 `json:"fromSeq"`
+	// Limit bounds the events of one answer, above 0; nil: all.
+	Limit *int64 `json:"limit,omitzero"`
 }
 
 // EventsReplayResult is the result of events/replay. Envelopes stay encoded:
@@ -149,12 +213,17 @@ type EventsReplayResult struct {
 	FirstAvailableSeq *int64 `json:"firstAvailableSeq"`
 	// LatestSeq is the head; nil (null on the wire) when nothing is logged.
 	LatestSeq *int64 `json:"latestSeq"`
+	// NextSeq is the fromSeq of the next page; nil when this was the last, or no
+	// limit was given.
+	NextSeq *int64 `json:"nextSeq,omitzero"`
 }
 
 // SessionCloseParams are the params of session/close.
 type SessionCloseParams struct {
 	// SessionID is required.
 	SessionID string `json:"sessionId"`
+	// Force cancels the active turn and unqueues the rest first; nil: false.
+	Force *bool `json:"force,omitzero"`
 }
 
 // SessionCloseResult is the result of session/close.

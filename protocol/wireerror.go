@@ -129,6 +129,17 @@ func ErrInternal(text string) *Error {
 	return &Error{Code: CodeInternalError, Message: text}
 }
 
+// ErrSeqUnavailable is -32020: the log cannot prove that it holds every durable
+// event after a cursor.
+func ErrSeqUnavailable(session string, after, first, latest int64) *Error {
+	return &Error{Code: CodeSeqUnavailable, Message: fmt.Sprintf("session %s cannot be read on from seq %d", session, after),
+		Data: marshalData(struct {
+			AfterSeq          int64 `json:"afterSeq"`
+			FirstAvailableSeq int64 `json:"firstAvailableSeq"`
+			LatestSeq         int64 `json:"latestSeq"`
+		}{after, first, latest})}
+}
+
 // ErrOverloaded is -32021; nothing was admitted.
 func ErrOverloaded(text string, retryAfterMs int64) *Error {
 	return &Error{Code: CodeOverloaded, Message: text,

@@ -259,7 +259,7 @@ func (tr *chaos) lifeUpdate(r *rand.Rand) harness.Update {
 	case 7:
 		return harness.Notice{Category: pick(r, "", protocol.CategoryNetwork), Message: "n"}
 	case 8:
-		return harness.Background{Tasks: make([]string, r.IntN(2))}
+		return harness.Background{Tasks: make([]harness.Task, r.IntN(2))}
 	case 9:
 		return harness.Finished{Reason: pick(r, protocol.StopEndTurn, protocol.StopCancelled, protocol.StopError, "", "_odd")}
 	case 10:

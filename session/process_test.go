@@ -456,7 +456,7 @@ func TestLaw43_evictOnlyIdle(t *testing.T) {
 	r.running("t1")
 	r.after(400_000, "idle")
 	r.look("during a turn")
-	r.says(harness.Background{Tasks: []string{"b"}})
+	r.says(harness.Background{Tasks: []harness.Task{{ID: "b"}}})
 	r.ends()
 	r.forget()
 	if r.m.Idle() || r.m.BackgroundTasks() != 1 {

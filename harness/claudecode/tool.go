@@ -264,11 +264,12 @@ func (t *translator) nameAgent(id, agent string) {
 
 // onBackground takes the set of tasks that run on beside the turn.
 func (t *translator) onBackground(line []byte) {
-	var tasks []string
+	var tasks []harness.Task
 	for _, task := range objects[struct {
-		ID text `json:"task_id"`
+		ID          text `json:"task_id"`
+		Description text `json:"description"`
 	}](object[system](line).Tasks) {
-		tasks = append(tasks, string(task.ID))
+		tasks = append(tasks, harness.Task{ID: string(task.ID), Description: string(task.Description)})
 	}
 	if len(tasks) == 0 && len(t.background) == 0 {
 		return

@@ -266,6 +266,6 @@ func TestBackgroundTasks(t *testing.T) {
 		return `{"type":"system","subtype":"background_tasks_changed","tasks":[` + tasks + `]}`
 	}
 	wantUpdates(t, feed(tr, set("")))
-	wantUpdates(t, feed(tr, set(`{"task_id":"a"},{"task_id":"b"}`)), harness.Background{Tasks: []string{"a", "b"}})
+	wantUpdates(t, feed(tr, set(`{"task_id":"a"},{"task_id":"b"}`)), harness.Background{Tasks: []harness.Task{{ID: "a"}, {ID: "b"}}})
 	wantUpdates(t, feed(tr, set("")), harness.Background{})
 }

@@ -56,7 +56,7 @@ type translator struct {
 	// this process is not known.
 	spent *float64
 	// background are the tasks that run beside the turn.
-	background []string
+	background []harness.Task
 }
 
 // turn is one prompt on its way through the CLI.
