@@ -90,10 +90,7 @@ func aByteRange(r *reading, raw []byte) [2]int64 {
 
 // MarshalJSON is the input as it stands in params.
 func (in Input) MarshalJSON() ([]byte, error) {
-	if in.IsText {
-		return AppendString(nil, in.Text), nil
-	}
-	return appendList(nil, "", in.Items, appendItem), nil
+	return appendInput(nil, in), nil
 }
 
 // UnmarshalJSON is DecodeInput.

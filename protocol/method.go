@@ -118,6 +118,9 @@ type TurnStartParams struct {
 	// IfBusy is what to do while another turn is active; no part of the turn's
 	// identity; "" when absent: reject.
 	IfBusy IfBusy `json:"ifBusy,omitzero"`
+	// Meta may hold a W3C trace context (traceparent, tracestate, baggage); no part
+	// of the turn's identity; nil when absent.
+	Meta Object `json:"_meta,omitzero"`
 }
 
 // IfBusy is closed: what turn/start does on a busy session.

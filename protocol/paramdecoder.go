@@ -1,7 +1,25 @@
 package protocol
 
+import "bytes"
+
 // The params decoders report every fault at once, paths dotted, for
 // ErrInvalidParams. No faults: the params are good.
+
+// The closed words of the params beyond the base.
+var (
+	anEventsMode  = oneOf(EventsAll, EventsSubscribed)
+	anIfBusy      = oneOf(BusyReject, BusyQueue, BusySteer)
+	aSnapshotMode = oneOf(SnapshotAuto, SnapshotAlways, SnapshotNever)
+)
+
+// anyMeta reads the extension object of params. The base knows none there: what
+// is no object is an unknown member, and ignored.
+func anyMeta(_ *reading, raw []byte) Object {
+	if raw[0] != '{' {
+		return nil
+	}
+	return bytes.Clone(raw)
+}
 
 // decodeParams reads params that must be an object.
 func decodeParams[T any](r *reading, raw []byte, read reader[T]) (T, []Fault) {
@@ -56,7 +74,18 @@ func someCapabilities(r *reading, raw []byte) *ClientCapabilities {
 	if !ok {
 		return nil
 	}
-	return &ClientCapabilities{OpenHarnesses: maybe(&o, "openHarnesses", aBool)}
+	mark := len(r.faults)
+	c := &ClientCapabilities{
+		OpenHarnesses: maybe(&o, "openHarnesses", aBool),
+		ChainedSeq:    maybe(&o, "chainedSeq", aBool),
+		Deltas:        maybe(&o, "deltas", aBool),
+		Events:        orZero(&o, "events", anEventsMode),
+	}
+	if len(r.faults) == mark && c.Deltas != nil && !*c.Deltas && (c.ChainedSeq == nil || !*c.ChainedSeq) {
+		// Without a chain every number must come, a filler for each delta.
+		r.faultAt("deltas", "false needs chainedSeq")
+	}
+	return c
 }
 
 // DecodeTurnStart reads the params of turn/start. A harness id that known
@@ -77,6 +106,8 @@ func turnStartParams(r *reading, raw []byte) TurnStartParams {
 		TurnID:    maybe(&o, "turnId", aFilled[string]),
 		Input:     need(&o, "input", anInput),
 		Config:    need(&o, "config", aRunConfig),
+		IfBusy:    orZero(&o, "ifBusy", anIfBusy),
+		Meta:      orZero(&o, "_meta", anyMeta),
 	}
 }
 
@@ -127,6 +158,7 @@ func eventsReplayParams(r *reading, raw []byte) EventsReplayParams {
 	return EventsReplayParams{
 		SessionID: need(&o, "sessionId", aString),
 		FromSeq:   need(&o, "fromSeq", aPositive),
+		Limit:     maybe(&o, "limit", aPositive),
 	}
 }
 
@@ -140,5 +172,66 @@ func sessionCloseParams(r *reading, raw []byte) SessionCloseParams {
 	if !ok {
 		return SessionCloseParams{}
 	}
-	return SessionCloseParams{SessionID: need(&o, "sessionId", aString)}
+	return SessionCloseParams{SessionID: need(&o, "sessionId", aString), Force: maybe(&o, "force", aBool)}
+}
+
+// DecodeSessionList reads the params of session/list; absent ones are {}.
+func DecodeSessionList(raw []byte) (SessionListParams, []Fault) {
+	if len(raw) == 0 {
+		raw = []byte("{}")
+	}
+	return decodeParams(&reading{}, raw, sessionListParams)
+}
+
+func sessionListParams(r *reading, raw []byte) SessionListParams {
+	o, ok := r.open(raw)
+	if !ok {
+		return SessionListParams{}
+	}
+	return SessionListParams{Limit: maybe(&o, "limit", aPositive), Cursor: maybe(&o, "cursor", aString)}
+}
+
+// DecodeSessionSnapshot reads the params of session/snapshot.
+func DecodeSessionSnapshot(raw []byte) (SessionSnapshotParams, []Fault) {
+	return decodeParams(&reading{}, raw, sessionSnapshotParams)
+}
+
+func sessionSnapshotParams(r *reading, raw []byte) SessionSnapshotParams {
+	o, ok := r.open(raw)
+	if !ok {
+		return SessionSnapshotParams{}
+	}
+	return SessionSnapshotParams{SessionID: need(&o, "sessionId", aString)}
+}
+
+// DecodeSessionSubscribe reads the params of session/subscribe. Whether the log
+// can serve the cursor is judged later.
+func DecodeSessionSubscribe(raw []byte) (SessionSubscribeParams, []Fault) {
+	return decodeParams(&reading{}, raw, sessionSubscribeParams)
+}
+
+func sessionSubscribeParams(r *reading, raw []byte) SessionSubscribeParams {
+	o, ok := r.open(raw)
+	if !ok {
+		return SessionSubscribeParams{}
+	}
+	return SessionSubscribeParams{
+		SessionID: need(&o, "sessionId", aString),
+		AfterSeq:  maybe(&o, "afterSeq", aNatural),
+		Snapshot:  orZero(&o, "snapshot", aSnapshotMode),
+		Deltas:    maybe(&o, "deltas", aBool),
+	}
+}
+
+// DecodeSessionUnsubscribe reads the params of session/unsubscribe.
+func DecodeSessionUnsubscribe(raw []byte) (SessionUnsubscribeParams, []Fault) {
+	return decodeParams(&reading{}, raw, sessionUnsubscribeParams)
+}
+
+func sessionUnsubscribeParams(r *reading, raw []byte) SessionUnsubscribeParams {
+	o, ok := r.open(raw)
+	if !ok {
+		return SessionUnsubscribeParams{}
+	}
+	return SessionUnsubscribeParams{SessionID: need(&o, "sessionId", aString)}
 }

@@ -26,11 +26,13 @@ const wholeInput = `[{"type":"text","text":"hi","id":"1","elements":[{"byteRange
 
 // A map has no members of its own, so any of its values may go.
 var paramDocuments = []document{
-	{name: "initialize", decode: second(DecodeInitialize), optional: "client client.version capabilities capabilities.openHarnesses",
-		body: `{"protocolVersion":2,"client":{"name":"","version":""},"capabilities":{"openHarnesses":true}}`},
+	{name: "initialize", decode: second(DecodeInitialize),
+		optional: "client client.version capabilities capabilities.openHarnesses capabilities.chainedSeq capabilities.deltas capabilities.events",
+		body:     `{"protocolVersion":2,"client":{"name":"","version":""},"capabilities":{"openHarnesses":true,"chainedSeq":true,"deltas":true,"events":"subscribed"}}`},
 	{name: "turn/start", decode: second(anyHarness),
-		body: `{"sessionId":"s","turnId":"t","input":` + wholeInput + `,"config":` + wholeConfig + `}`,
-		optional: "sessionId turnId input.0.id input.0.elements input.0.elements.0.placeholder input.1.id input.2.id input.2.filename " +
+		body: `{"sessionId":"s","turnId":"t","input":` + wholeInput + `,"config":` + wholeConfig + `,"ifBusy":"queue","_meta":{"traceparent":"x"}}`,
+		free: "_meta", any: "_meta",
+		optional: "sessionId turnId ifBusy _meta input.0.id input.0.elements input.0.elements.0.placeholder input.1.id input.2.id input.2.filename " +
 			"config.model config.thinkingLevel config.additionalDirectories config.systemPromptAppend config.maxTurns config.permissionMode " +
 			"config.resumeSessionId config.resumeSessionAt config.mcpServers config.mcpServers.x config.mcpServers.x.args config.mcpServers.x.env " +
 			"config.mcpServers.x.env.K config.mcpServers.y config.mcpServers.y.headers config.mcpServers.y.headers.H config.mcpServers.z " +
@@ -39,8 +41,13 @@ var paramDocuments = []document{
 	{name: "turn/cancel", decode: second(DecodeTurnCancel), optional: "turnId", body: `{"sessionId":"s","turnId":"t"}`},
 	{name: "permission/respond", decode: second(DecodePermissionRespond), optional: "outcome.updatedInput", free: "outcome.updatedInput",
 		body: `{"sessionId":"s","requestId":"r","outcome":{"outcome":"selected","optionId":"o","updatedInput":{"a":null}}}`},
-	{name: "events/replay", decode: second(DecodeEventsReplay), body: `{"sessionId":"s","fromSeq":1}`},
-	{name: "session/close", decode: second(DecodeSessionClose), body: `{"sessionId":"s","nobody":1}`, optional: "nobody", any: "nobody"},
+	{name: "events/replay", decode: second(DecodeEventsReplay), optional: "limit", body: `{"sessionId":"s","fromSeq":1,"limit":2}`},
+	{name: "session/close", decode: second(DecodeSessionClose), body: `{"sessionId":"s","nobody":1,"force":true}`, optional: "nobody force", any: "nobody"},
+	{name: "session/list", decode: second(DecodeSessionList), optional: "limit cursor", body: `{"limit":1,"cursor":"c"}`},
+	{name: "session/snapshot", decode: second(DecodeSessionSnapshot), body: `{"sessionId":"s"}`},
+	{name: "session/subscribe", decode: second(DecodeSessionSubscribe), optional: "afterSeq snapshot deltas",
+		body: `{"sessionId":"s","afterSeq":0,"snapshot":"auto","deltas":false}`},
+	{name: "session/unsubscribe", decode: second(DecodeSessionUnsubscribe), body: `{"sessionId":"s"}`},
 }
 
 func TestParamWords(t *testing.T) {
@@ -57,6 +64,12 @@ func TestParamWords(t *testing.T) {
 		{"turn/start", "config.permissionMode", []any{"", "acceptEdits"}, []any{"default", "accept_edits", "dont_ask", "bypass_permissions"}},
 		{"turn/start", "config.mcpServers.x.type", []any{"", "ws"}, nil},
 		{"turn/start", "config.mcpServers.y.type", nil, []any{"sse"}},
+		{"turn/start", "ifBusy", []any{"", "wait", "Queue"}, []any{"reject", "steer"}},
+		{"initialize", "capabilities.events", []any{"", "none"}, []any{"all"}},
+		{"session/subscribe", "snapshot", []any{"", "yes"}, []any{"always", "never"}},
+		{"session/subscribe", "afterSeq", []any{-1, 0.5}, []any{0, 7}},
+		{"events/replay", "limit", []any{0, -1}, []any{1}},
+		{"session/list", "limit", []any{0}, []any{1}},
 		{"turn/start", "config.harness", []any{"", " "}, []any{"demo"}},
 		{"turn/start", "config.cwd config.model config.apiKey config.env.KEY", nil, []any{""}},
 		{"turn/start", "input.0.text input.1.data input.2.url", []any{""}, []any{" "}},
@@ -96,7 +109,7 @@ func TestInitializeWithoutParams(t *testing.T) {
 func TestParamsMustBeThere(t *testing.T) {
 	t.Parallel()
 	for _, d := range paramDocuments {
-		if d.name == "initialize" {
+		if d.name == "initialize" || d.name == "session/list" {
 			continue
 		}
 		for raw, want := range map[string]string{"": "must be an object", "null": "must be an object, not null", "[]": "must be an object, not an array", "{": "must be valid JSON"} {
@@ -147,7 +160,7 @@ func TestTurnStartDecodes(t *testing.T) {
 			"z": {Type: MCPSSE, URL: "u", Headers: map[string]string{"H": "v"}},
 		},
 		Env: map[string]string{"KEY": "v"}, APIKey: new("k"), DisableTools: new(true), IncludeRaw: new(false),
-	}}
+	}, IfBusy: BusyQueue, Meta: Object(`{"traceparent":"x"}`)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -156,7 +169,10 @@ func TestTurnStartDecodes(t *testing.T) {
 // TestParamsRoundTrip: what a client encodes, a server decodes.
 func TestParamsRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, d := range paramDocuments[:len(paramDocuments)-1] {
+	for _, d := range paramDocuments {
+		if strings.Contains(d.optional, "nobody") {
+			continue // it holds what no encoder writes
+		}
 		var got Object
 		switch d.name {
 		case "initialize":
@@ -173,6 +189,18 @@ func TestParamsRoundTrip(t *testing.T) {
 			got = Encode(p)
 		case "events/replay":
 			p, _ := DecodeEventsReplay([]byte(d.body))
+			got = Encode(p)
+		case "session/list":
+			p, _ := DecodeSessionList([]byte(d.body))
+			got = Encode(p)
+		case "session/snapshot":
+			p, _ := DecodeSessionSnapshot([]byte(d.body))
+			got = Encode(p)
+		case "session/subscribe":
+			p, _ := DecodeSessionSubscribe([]byte(d.body))
+			got = Encode(p)
+		case "session/unsubscribe":
+			p, _ := DecodeSessionUnsubscribe([]byte(d.body))
 			got = Encode(p)
 		}
 		if diff := cmp.Diff(canonicalOf(t, []byte(d.body)), canonicalOf(t, got)); diff != "" {
@@ -226,5 +254,45 @@ func TestInputRoundTrip(t *testing.T) {
 		if diff := cmp.Diff(canonicalOf(t, []byte(body)), canonicalOf(t, raw)); diff != "" {
 			t.Errorf("%s is encoded otherwise:\n%s", body, diff)
 		}
+	}
+}
+
+// TestDeltasNeedAChain: who wants no deltas must say that numbers may be missing.
+func TestDeltasNeedAChain(t *testing.T) {
+	t.Parallel()
+	want := []Fault{{"capabilities.deltas", "false needs chainedSeq"}}
+	for caps, faults := range map[string][]Fault{
+		`{"deltas":false}`:                      want,
+		`{"deltas":false,"chainedSeq":false}`:   want,
+		`{"deltas":false,"chainedSeq":true}`:    nil,
+		`{"deltas":true}`:                       nil,
+		`{"deltas":false,"chainedSeq":"later"}`: {{"capabilities.chainedSeq", "must be a boolean, not a string"}},
+	} {
+		_, got := DecodeInitialize([]byte(`{"protocolVersion":2,"capabilities":` + caps + `}`))
+		if diff := cmp.Diff(faults, got); diff != "" {
+			t.Errorf("%s: %s", caps, diff)
+		}
+	}
+}
+
+// TestMetaOfParams: the base knows no _meta in params, so none is wrong.
+func TestMetaOfParams(t *testing.T) {
+	t.Parallel()
+	for meta, want := range map[string]string{`{"traceparent":"x"}`: `{"traceparent":"x"}`, `null`: "", `7`: "", `[]`: ""} {
+		p, faults := DecodeTurnStart([]byte(`{"input":"","config":{"harness":"acp","cwd":"/"},"_meta":`+meta+`}`), nil)
+		if len(faults) > 0 || string(p.Meta) != want {
+			t.Errorf("%s: %q, %v", meta, p.Meta, faults)
+		}
+	}
+}
+
+// TestListWithoutParams: a list may be asked for without saying anything.
+func TestListWithoutParams(t *testing.T) {
+	t.Parallel()
+	if _, faults := DecodeSessionList(nil); faults != nil {
+		t.Error(faults)
+	}
+	if _, faults := DecodeSessionList([]byte("null")); len(faults) != 1 {
+		t.Error("null is no object, and was taken")
 	}
 }
