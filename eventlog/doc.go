@@ -81,6 +81,8 @@ func envelope(line []byte) []byte { return line[len(Prefix) : len(line)-len(suff
 type Batch struct {
 	// Admission is the turn admitted by the step; nil where none was.
 	Admission *Admission
+	// Facts take the place of what was known of the session; nil: nothing new.
+	Facts *Facts
 	// Records are contiguous from the session's next seq.
 	Records []Record
 	// Running is the Turn mark of the turn that runs after this batch; pruning
@@ -90,6 +92,10 @@ type Batch struct {
 	// pruning spares it and what follows. It is asked only when something has
 	// to go; nil: nobody reads.
 	Unread func() int64
+	// Restated is the highest seq up to which every delta is restated by a
+	// snapshot that the log holds, this batch's included: only those deltas may
+	// be let go. 0: none is. It never falls; a lower one changes nothing.
+	Restated int64
 }
 
 // Admission is what makes a turn idempotent.
@@ -127,6 +133,15 @@ type Catalog interface {
 	// Remove lets a session's events go; its next seq is remembered, and it is
 	// pruned from then on. The caller sees to it that nobody runs it.
 	Remove(session string) error
+}
+
+// Releaser is told which sessions nobody has open any more. Engines that let
+// whole sessions go by age, size or number have it: they spare one that this
+// process has opened, or appended to, until it is released.
+type Releaser interface {
+	// Release says that the session is closed, or forgotten, here. The next Open
+	// or Append holds it again.
+	Release(session string)
 }
 
 // Summary is one session in a Catalog.
