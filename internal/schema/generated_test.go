@@ -23,6 +23,12 @@ var choices = map[reflect.Type][]string{
 	reflect.TypeFor[protocol.ThinkingLevel]():  {"off", "low", "medium", "high", "xhigh"},
 	reflect.TypeFor[protocol.PermissionMode](): {"default", "plan", "accept_edits", "dont_ask", "bypass_permissions"},
 	reflect.TypeFor[protocol.ModelSwitch]():    {"in-session", "restart-session", "unsupported"},
+	reflect.TypeFor[protocol.EventsMode]():     {"all", "subscribed"},
+	reflect.TypeFor[protocol.IfBusy]():         {"reject", "queue", "steer"},
+	reflect.TypeFor[protocol.Disposition]():    {"started", "queued", "steered"},
+	reflect.TypeFor[protocol.SessionStatus]():  {"idle", "active", "closed"},
+	reflect.TypeFor[protocol.SubscribeMode]():  {"suffix", "snapshot"},
+	reflect.TypeFor[protocol.SnapshotMode]():   {"auto", "always", "never"},
 }
 
 // alternatives are the structs of each union.
@@ -139,6 +145,10 @@ func fillStruct(t *rapid.T, v reflect.Value) {
 		v.ProtocolVersion = protocol.Version
 	case *protocol.ServerCapabilities:
 		v.Durability = rapid.SampledFrom([]string{"durable", "ephemeral"}).Draw(t, "durability")
+	case *protocol.ClientCapabilities:
+		if v.Deltas != nil && !*v.Deltas {
+			v.ChainedSeq = new(true)
+		}
 	case *protocol.EventsReplayResult:
 		v.Events = []protocol.Object{protocol.AppendEnvelope(nil, some[protocol.Envelope](t))}
 	}
@@ -246,5 +256,14 @@ func TestWhatIsEncodedIsValid(t *testing.T) {
 	encodesTo[protocol.EventsReplayResult](t)
 	encodesTo[protocol.SessionCloseParams](t)
 	encodesTo[protocol.SessionCloseResult](t)
+	encodesTo[protocol.SessionListParams](t)
+	encodesTo[protocol.SessionListResult](t)
+	encodesTo[protocol.SessionSnapshotResult](t)
+	encodesTo[protocol.SessionSubscribeParams](t)
+	encodesTo[protocol.SessionSubscribeResult](t)
+	encodesTo[protocol.SessionUnsubscribeParams](t)
+	encodesTo[protocol.HarnessListResult](t)
+	encodesTo[protocol.EventsSynced](t)
+	encodesTo[protocol.EventsLagged](t)
 	encodesTo[protocol.Fault](t)
 }

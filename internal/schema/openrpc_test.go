@@ -162,7 +162,7 @@ func TestParamsInOrder(t *testing.T) {
 		}) {
 			t.Errorf("%s: an optional parameter stands before a required one: %v", m.Name, m.Params)
 		}
-		if notification := m.Name == protocol.NotificationEvent; notification != (m.Result == nil) {
+		if notification := slices.Contains([]string{protocol.NotificationEvent, protocol.NotificationSynced, protocol.NotificationLagged}, m.Name); notification != (m.Result == nil) {
 			t.Errorf("%s: only a notification has no result", m.Name)
 		}
 	}

@@ -104,7 +104,7 @@ func methodsDocument(src *sources, _ string) (any, error) {
 	used, err := reach(all, names...)
 	return schemaDocument{
 		Schema: jsonschema.Version, ID: "urn:agent-server:protocol:2:methods", Title: "agent-server protocol 2: messages",
-		Description: "Any message of the wire, one a line: a request, the notification, a response or an error response. " +
+		Description: "Any message of the wire, one a line: a request, a notification, a response or an error response. " +
 			"A batch is an array of at most 100 of them. The response of each method has a definition of its own.",
 		Comment: generated, Ref: refPrefix + "Message", Defs: used,
 	}, err

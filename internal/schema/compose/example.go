@@ -42,6 +42,10 @@ func initializeExamples() []example {
 			ProtocolVersion: 2, Client: &protocol.ClientInfo{Name: "my-editor", Version: new("1.4.0")},
 			Capabilities: &protocol.ClientCapabilities{OpenHarnesses: new(true)},
 		}, initializeResult(true)},
+		{"a client that keeps in step", protocol.InitializeParams{
+			ProtocolVersion: 2, Client: &protocol.ClientInfo{Name: "my-web-app"},
+			Capabilities: &protocol.ClientCapabilities{OpenHarnesses: new(true), ChainedSeq: new(true), Deltas: new(false), Events: protocol.EventsSubscribed},
+		}, initializeResult(true)},
 	}
 }
 
@@ -59,7 +63,7 @@ func initializeResult(whole bool) protocol.InitializeResult {
 	if whole {
 		r.Capabilities = &protocol.ServerCapabilities{
 			Durability: "ephemeral", LogID: someLog, MaxMessageBytes: protocol.DefaultMaxMessageBytes,
-			IfBusy: []string{"reject"}, Methods: methodNames(),
+			IfBusy: []string{"reject", "queue", "steer"}, Methods: methodNames(),
 		}
 	}
 	return r
@@ -68,8 +72,9 @@ func initializeResult(whole bool) protocol.InitializeResult {
 // methodNames lists every method; it is written out, since the table of methods holds
 // the examples.
 func methodNames() []string {
-	return []string{protocol.MethodEventsReplay, protocol.MethodInitialize, protocol.MethodPermissionRespond,
-		protocol.MethodSessionClose, protocol.MethodShutdown, protocol.MethodTurnCancel, protocol.MethodTurnStart}
+	return []string{protocol.MethodEventsReplay, protocol.MethodHarnessList, protocol.MethodInitialize, protocol.MethodPermissionRespond,
+		protocol.MethodSessionClose, protocol.MethodSessionList, protocol.MethodSessionSnapshot, protocol.MethodSessionSubscribe,
+		protocol.MethodSessionUnsubscribe, protocol.MethodShutdown, protocol.MethodTurnCancel, protocol.MethodTurnStart}
 }
 
 // turnStartExamples: with ids minted and with ids given, as a string and as items.
@@ -89,6 +94,11 @@ func turnStartExamples() []example {
 			}},
 			Config: wholeConfig(),
 		}, protocol.TurnStartResult{SessionID: someSession, TurnID: someTurn, Deduplicated: true}},
+		{"a turn that waits", protocol.TurnStartParams{
+			SessionID: new(someSession), TurnID: new("turn-b"), Input: protocol.TextInput("Then write the tests."),
+			Config: protocol.RunConfig{Harness: protocol.HarnessClaudeCode, Cwd: "/home/me/project"}, IfBusy: protocol.BusyQueue,
+			Meta: protocol.Object(`{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}`),
+		}, protocol.TurnStartResult{SessionID: someSession, TurnID: "turn-b", Disposition: protocol.Queued}},
 	}
 }
 
@@ -145,6 +155,8 @@ func eventsReplayExamples() []example {
 			protocol.EventsReplayResult{Events: []protocol.Object{}, FirstAvailableSeq: first, LatestSeq: head}},
 		{"nothing logged yet", protocol.EventsReplayParams{SessionID: someSession, FromSeq: 1},
 			protocol.EventsReplayResult{Events: []protocol.Object{}}},
+		{"a page", protocol.EventsReplayParams{SessionID: someSession, FromSeq: 12, Limit: new(int64(1))}, protocol.EventsReplayResult{
+			Events: []protocol.Object{protocol.AppendEnvelope(nil, envelope)}, FirstAvailableSeq: first, LatestSeq: new(int64(40)), NextSeq: new(int64(13))}},
 	}
 }
 
@@ -154,5 +166,57 @@ func sessionCloseExamples() []example {
 	return []example{
 		{"a known session", params, protocol.SessionCloseResult{Closed: true}},
 		{"an unknown one", params, protocol.SessionCloseResult{}},
+		{"whatever runs", protocol.SessionCloseParams{SessionID: someSession, Force: new(true)}, protocol.SessionCloseResult{Closed: true}},
 	}
+}
+
+// anEnvelope is one event as it is sent.
+func anEnvelope() protocol.Envelope {
+	return protocol.Envelope{SessionID: someSession, Seq: 8, Event: &protocol.MessagePartDelta{
+		SessionID: someSession, TurnID: someTurn, MessageID: "m-1", OutputIndex: 1, PartID: "p-1",
+		Delta: &protocol.TextDelta{Text: "It is "}, Timestamp: 1800000000008}}
+}
+
+// sessionListExamples: a page with every member, and the last one.
+func sessionListExamples() []example {
+	entry := protocol.SessionEntry{SessionID: someSession, Harness: protocol.HarnessClaudeCode, Cwd: "/home/me/project",
+		Status: protocol.SessionIdle, LatestSeq: 12, CreatedAt: 1800000000000, UpdatedAt: 1800000000012}
+	busy := entry
+	busy.Status, busy.Title, busy.ActiveTurnID = protocol.SessionActive, new("Empty chart"), new(someTurn)
+	busy.QueuedTurns, busy.PendingPermissions = 1, 1
+	return []example{
+		{"a page", protocol.SessionListParams{Limit: new(int64(1))},
+			protocol.SessionListResult{Sessions: []protocol.SessionEntry{busy}, NextCursor: new("notes")}},
+		{"the last page", protocol.SessionListParams{Cursor: new("notes")}, protocol.SessionListResult{Sessions: []protocol.SessionEntry{entry}}},
+	}
+}
+
+// emptyState is the fold of nothing.
+const emptyState = `{"timeline":[],"turns":[],"permissions":[],"totals":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}},"errors":[],"unknownEvents":[],"toolInputJson":{}}`
+
+// sessionSnapshotExamples: what a state looks like is the fold's affair.
+func sessionSnapshotExamples() []example {
+	return []example{{"a state", protocol.SessionSnapshotParams{SessionID: someSession},
+		protocol.SessionSnapshotResult{SessionID: someSession, Seq: 12, State: protocol.Object(emptyState)}}}
+}
+
+// sessionSubscribeExamples: one for each mode.
+func sessionSubscribeExamples() []example {
+	return []example{
+		{"going on", protocol.SessionSubscribeParams{SessionID: someSession, AfterSeq: new(int64(12))},
+			protocol.SessionSubscribeResult{Mode: protocol.SubscribedSuffix, Seq: 12}},
+		{"joining", protocol.SessionSubscribeParams{SessionID: someSession, Snapshot: protocol.SnapshotAlways, Deltas: new(false)},
+			protocol.SessionSubscribeResult{Mode: protocol.SubscribedSnapshot, Seq: 12, State: protocol.Object(emptyState)}},
+	}
+}
+
+// harnessListExamples: one that is there and one that is not.
+func harnessListExamples() []example {
+	able := protocol.AgentCapabilities{MultiTurn: true, SessionResume: true, ThinkingLevels: true, Images: true,
+		MCPServers: true, PermissionRequests: true, ModelSwitch: protocol.ModelSwitchInSession}
+	return []example{{"two", nil, protocol.HarnessListResult{Harnesses: []protocol.HarnessEntry{
+		{ID: protocol.HarnessClaudeCode, Available: true, Version: new("2.1.332"), Path: new("/usr/local/bin/claude"), Login: new("ok"),
+			Capabilities: able, Models: []string{"small", "large"}},
+		{ID: protocol.HarnessACP, Reason: new("no default ACP agent is configured"), Capabilities: able},
+	}}}}
 }

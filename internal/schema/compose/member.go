@@ -58,6 +58,8 @@ var rules = []struct {
 	{"ServerCapabilities.maxMessageBytes", atLeast(1)},
 	{"TurnStartParams.sessionId", filled},
 	{"TurnStartParams.turnId", filled},
+	{"TurnStartParams._meta", objectOrIgnored},
+	{"ClientCapabilities.deltas", falseNeeds("chainedSeq")},
 	{"TurnStartResult.deduplicated", always(true)},
 	{"TurnCancelParams.sessionId", filled},
 	{"TurnCancelParams.turnId", filled},
@@ -71,6 +73,21 @@ var rules = []struct {
 	{"InputItem.url", filled},
 	{"TextElement.byteRange", itemsAtLeast(0)},
 	{"EventsReplayParams.fromSeq", atLeast(1)},
+	{"EventsReplayParams.limit", atLeast(1)},
+	{"EventsReplayResult.nextSeq", atLeast(1)},
+	{"SessionListParams.limit", atLeast(1)},
+	{"SessionEntry.latestSeq", atLeast(1)},
+	{"SessionEntry.createdAt", atLeast(0)},
+	{"SessionEntry.updatedAt", atLeast(0)},
+	{"SessionEntry.queuedTurns", atLeast(0)},
+	{"SessionEntry.pendingPermissions", atLeast(0)},
+	{"SessionEntry.backgroundTasks", atLeast(0)},
+	{"SessionSnapshotResult.seq", atLeast(0)},
+	{"SessionSubscribeParams.afterSeq", atLeast(0)},
+	{"SessionSubscribeResult.seq", atLeast(0)},
+	{"EventsSynced.seq", atLeast(0)},
+	{"EventsLagged.lastSeq", atLeast(0)},
+	{"EventsLagged.firstAvailableSeq", atLeast(1)},
 	{"EventsReplayResult.events", itemsOf("Envelope")},
 	{"EventsReplayResult.firstAvailableSeq", orNull},
 	{"EventsReplayResult.latestSeq", orNull},
@@ -106,6 +123,27 @@ func applyRules(all defs) error {
 // meta: what an extension object may hold is said once.
 func meta(m member) {
 	*m.schema = jsonschema.Schema{Ref: refPrefix + "Meta", Description: m.schema.Description}
+}
+
+// objectOrIgnored: the base knows no such member, so that no value of it is wrong.
+func objectOrIgnored(m member) {
+	*m.schema = jsonschema.Schema{AnyOf: []*jsonschema.Schema{ref("Meta"), {}}, Description: m.schema.Description}
+}
+
+// falseNeeds: the member may be false only beside another that is true.
+func falseNeeds(other string) func(member) {
+	return func(m member) {
+		m.owner.AnyOf = []*jsonschema.Schema{
+			{Not: &jsonschema.Schema{Required: []string{m.name}}}, holds(m.name), holds(other),
+		}
+	}
+}
+
+// holds is an object in which a member is true.
+func holds(name string) *jsonschema.Schema {
+	s := &jsonschema.Schema{Properties: jsonschema.NewProperties(), Required: []string{name}}
+	s.Properties.Set(name, &jsonschema.Schema{Const: true})
+	return s
 }
 
 // metaSchema is the extension object, with the keys that are known.

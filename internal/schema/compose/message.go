@@ -1,13 +1,9 @@
 package compose
 
-import (
-	"github.com/invopop/jsonschema"
-
-	"agent-server/protocol"
-)
+import "github.com/invopop/jsonschema"
 
 // addMessages adds what stands on a line: a request a method, its response, an error
-// response, and the notification.
+// response, and the notifications.
 func addMessages(all defs) {
 	var requests []string
 	for _, m := range methods() {
@@ -20,8 +16,12 @@ func addMessages(all defs) {
 	all["Response"] = response(&jsonschema.Schema{Description: "What the method gives; see the response named for it."})
 	all["Response"].Description = "The answer to a call that succeeded, from server to client."
 	all["ErrorResponse"] = errorResponse()
-	all["EventNotification"] = notification()
-	all["Message"] = oneOf([]string{"Request", "EventNotification", "Response", "ErrorResponse"})
+	lines := []string{"Request"}
+	for _, n := range notifications() {
+		all[n.title+"Notification"] = n.line()
+		lines = append(lines, n.title+"Notification")
+	}
+	all["Message"] = oneOf(append(lines, "Response", "ErrorResponse"))
 	all["Message"].Description = "Any message of the wire."
 }
 
@@ -91,15 +91,12 @@ func errorResponse() *jsonschema.Schema {
 	return s
 }
 
-// notificationText is what the one notification is about.
-const notificationText = "One event, from server to client. It has no answer. A connection receives the events of every session, in the order of seq."
-
-// notification has no id: that is what makes it one.
-func notification() *jsonschema.Schema {
+// line has no id: that is what makes it a notification.
+func (n notification) line() *jsonschema.Schema {
 	s := line("method", "params")
-	s.Description = notificationText
-	s.Properties.Set("method", &jsonschema.Schema{Type: "string", Const: protocol.NotificationEvent})
-	s.Properties.Set("params", ref("Envelope"))
+	s.Description = n.described() + " It has no answer."
+	s.Properties.Set("method", &jsonschema.Schema{Type: "string", Const: n.name})
+	s.Properties.Set("params", ref(n.params.Name()))
 	s.Not = &jsonschema.Schema{Required: []string{"id"}}
 	return s
 }

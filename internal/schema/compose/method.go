@@ -28,7 +28,8 @@ var everyLine = []protocol.Code{protocol.CodeParseError, protocol.CodeInvalidReq
 // methods is the table. A method of package protocol without a row fails a test.
 func methods() []method {
 	return []method{initializeMethod(), turnStartMethod(), turnCancelMethod(), permissionRespondMethod(),
-		eventsReplayMethod(), sessionCloseMethod(), shutdownMethod()}
+		eventsReplayMethod(), sessionCloseMethod(), shutdownMethod(), sessionListMethod(), sessionSnapshotMethod(),
+		sessionSubscribeMethod(), sessionUnsubscribeMethod(), harnessListMethod()}
 }
 
 // initializeMethod: its answer says what the other methods can do here.
@@ -113,6 +114,69 @@ func sessionCloseMethod() method {
 	}
 }
 
+// sessionListMethod: its pages may shift while sessions change; none that stays as it
+// is will be missing.
+func sessionListMethod() method {
+	return method{
+		name: protocol.MethodSessionList, title: "SessionList",
+		summary: "List the sessions that the log holds, the one updated last first.",
+		text:    "Sessions that are closed stand in it for as long as their log is held.",
+		params:  reflect.TypeFor[protocol.SessionListParams](), result: reflect.TypeFor[protocol.SessionListResult](),
+		errors:   []protocol.Code{protocol.CodeInvalidParams, protocol.CodeInternalError},
+		examples: sessionListExamples(),
+	}
+}
+
+// sessionSnapshotMethod gives the server's own fold, which is that of every client.
+func sessionSnapshotMethod() method {
+	return method{
+		name: protocol.MethodSessionSnapshot, title: "SessionSnapshot",
+		summary: "Read a session's state: the fold of its events up to a seq.",
+		text:    "One consistent read. The state and the events after seq give the same as all events.",
+		params:  reflect.TypeFor[protocol.SessionSnapshotParams](), result: reflect.TypeFor[protocol.SessionSnapshotResult](),
+		errors:   []protocol.Code{protocol.CodeInvalidParams, protocol.CodeUnknownSession, protocol.CodeInternalError},
+		examples: sessionSnapshotExamples(),
+	}
+}
+
+// sessionSubscribeMethod is how a cursor is moved; what cannot be served is said.
+func sessionSubscribeMethod() method {
+	return method{
+		name: protocol.MethodSessionSubscribe, title: "SessionSubscribe",
+		summary: "Receive a session's events from a cursor on.",
+		text: "The events after the answer's seq follow it, then events/synced. It moves the cursor of this connection: the only way " +
+			"in which an event comes twice on one. A cursor that cannot be served gives a snapshot, or an error where none is wanted.",
+		params: reflect.TypeFor[protocol.SessionSubscribeParams](), result: reflect.TypeFor[protocol.SessionSubscribeResult](),
+		errors:   []protocol.Code{protocol.CodeInvalidParams, protocol.CodeUnknownSession, protocol.CodeSeqUnavailable, protocol.CodeInternalError},
+		examples: sessionSubscribeExamples(),
+	}
+}
+
+// sessionUnsubscribeMethod: to stop what does not run is no error.
+func sessionUnsubscribeMethod() method {
+	return method{
+		name: protocol.MethodSessionUnsubscribe, title: "SessionUnsubscribe",
+		summary:  "Receive no more events of a session on this connection.",
+		text:     "The session itself goes on; another subscribe begins where it says.",
+		params:   reflect.TypeFor[protocol.SessionUnsubscribeParams](),
+		errors:   []protocol.Code{protocol.CodeInvalidParams, protocol.CodeInternalError},
+		examples: []example{{name: "enough", params: protocol.SessionUnsubscribeParams{SessionID: someSession}}},
+	}
+}
+
+// harnessListMethod: initialize names what is available; this also says why the others
+// are not.
+func harnessListMethod() method {
+	return method{
+		name: protocol.MethodHarnessList, title: "HarnessList",
+		summary:  "List every harness that is configured: available or why not, where, which version.",
+		text:     "In order of registration. What a harness does not tell without a network is left out.",
+		result:   reflect.TypeFor[protocol.HarnessListResult](),
+		errors:   []protocol.Code{protocol.CodeInternalError},
+		examples: harnessListExamples(),
+	}
+}
+
 // shutdownMethod ignores its params and has nothing to say but that it was heard.
 func shutdownMethod() method {
 	return method{
@@ -124,5 +188,37 @@ func shutdownMethod() method {
 	}
 }
 
+// notification is one that the server sends; the table below has a row for each.
+type notification struct {
+	name string
+	// title is the name of its definition: Event for event.
+	title string
+	// summary is one line; text is what else a client should know.
+	summary, text string
+	params        reflect.Type
+	// example is one of its params.
+	exampleName string
+	example     any
+}
+
+// notifications is the table. One of package protocol without a row fails a test.
+func notifications() []notification {
+	return []notification{
+		{protocol.NotificationEvent, "Event", "One event of a session.",
+			"A connection receives the events of every session, in the order of seq, unless it asked for those that it subscribes to.",
+			reflect.TypeFor[protocol.Envelope](), "text as it streams", anEnvelope()},
+		{protocol.NotificationSynced, "EventsSynced", "A subscription has caught up.",
+			"It follows session/subscribe, once the head of that moment has been passed.",
+			reflect.TypeFor[protocol.EventsSynced](), "caught up", protocol.EventsSynced{SessionID: someSession, Seq: 12}},
+		{protocol.NotificationLagged, "EventsLagged", "A session's events stop on this connection.",
+			"Sent with chainedSeq only, where what follows lastSeq can no longer be served. Subscribe again.",
+			reflect.TypeFor[protocol.EventsLagged](), "too far behind",
+			protocol.EventsLagged{SessionID: someSession, LastSeq: 12, FirstAvailableSeq: 80}},
+	}
+}
+
 // described is summary and text in one.
 func (m method) described() string { return strings.TrimSpace(m.summary + " " + m.text) }
+
+// described is summary and text in one.
+func (n notification) described() string { return strings.TrimSpace(n.summary + " " + n.text) }

@@ -111,7 +111,9 @@ func openRPCDocument(src *sources, _ string) (any, error) {
 	for _, m := range methods() {
 		doc.Methods = append(doc.Methods, m.call(all, codes))
 	}
-	doc.Methods = append(doc.Methods, eventCall(all))
+	for _, n := range notifications() {
+		doc.Methods = append(doc.Methods, n.call(all))
+	}
 	if doc.Components.Schemas, err = used(all, doc); err != nil {
 		return nil, err
 	}
@@ -181,16 +183,13 @@ func nameOf(codes []code, value protocol.Code) string {
 	return codes[i].name
 }
 
-// eventCall is the one notification: OpenRPC knows one by its missing result.
-func eventCall(all defs) openRPCCall {
+// call is the notification as OpenRPC has it, which knows one by its missing result.
+func (n notification) call(all defs) openRPCCall {
 	c := openRPCCall{
-		Name: protocol.NotificationEvent, Summary: "One event of a session.", Description: notificationText,
-		Direction: "server-to-client", Structure: "by-name", Params: contents(all["Envelope"]),
+		Name: n.name, Summary: n.summary, Description: n.text,
+		Direction: "server-to-client", Structure: "by-name", Params: contents(all[n.params.Name()]),
 	}
-	envelope := protocol.Envelope{SessionID: someSession, Seq: 8, Event: &protocol.MessagePartDelta{
-		SessionID: someSession, TurnID: someTurn, MessageID: "m-1", OutputIndex: 1, PartID: "p-1",
-		Delta: &protocol.TextDelta{Text: "It is "}, Timestamp: 1800000000008}}
-	c.Examples = []openRPCPair{{Name: "text as it streams", Params: exampleParams(c.Params, protocol.AppendEnvelope(nil, envelope))}}
+	c.Examples = []openRPCPair{{Name: n.exampleName, Params: exampleParams(c.Params, encoded(n.example))}}
 	return c
 }
 

@@ -24,6 +24,9 @@ func roots() []reflect.Type {
 	for _, m := range methods() {
 		types = append(types, m.params, m.result)
 	}
+	for _, n := range notifications() {
+		types = append(types, n.params)
+	}
 	for _, e := range faults() {
 		types = append(types, e.data)
 	}

@@ -26,6 +26,12 @@ var closed = []reflect.Type{
 	reflect.TypeFor[protocol.ModelSwitch](),
 	reflect.TypeFor[protocol.MCPServerType](),
 	reflect.TypeFor[protocol.InputType](),
+	reflect.TypeFor[protocol.EventsMode](),
+	reflect.TypeFor[protocol.IfBusy](),
+	reflect.TypeFor[protocol.Disposition](),
+	reflect.TypeFor[protocol.SessionStatus](),
+	reflect.TypeFor[protocol.SnapshotMode](),
+	reflect.TypeFor[protocol.SubscribeMode](),
 }
 
 // open are the vocabularies that grow: a reader takes words that it does not know.
