@@ -36,6 +36,9 @@ type Machine struct {
 	// tools are the open turn's, and those that earlier turns left open, by call.
 	tools  map[string]*tool
 	broker broker.Broker
+	// loose are the fields whose last deltas no snapshot restates, in order of
+	// the first of them.
+	loose []growing
 
 	// shutting is true from Shutdown on.
 	shutting bool
@@ -108,6 +111,7 @@ func (m *Machine) settle() {
 	if m.shutting && m.turn == nil && !m.ended {
 		m.endSession(protocol.EndShutdown)
 	}
+	m.watchLoose()
 	m.watchIdle()
 	if m.out.Spawn != nil {
 		m.alive = append(m.alive, m.out.Spawn.Gen)

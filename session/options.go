@@ -25,6 +25,10 @@ type Options struct {
 	// IdleTimeout is how long a process may have nothing to do before it is
 	// stopped, in milliseconds; 0 is DefaultIdleTimeout, below 0 is for ever.
 	IdleTimeout int64
+	// RestateAfter is how long after its last snapshot a field that streams is
+	// shown whole again, in milliseconds, for logs that store no deltas; 0: only
+	// when it has doubled.
+	RestateAfter int64
 }
 
 // DefaultIdleTimeout is five minutes, in milliseconds.

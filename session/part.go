@@ -33,6 +33,8 @@ type part struct {
 	span *protocol.OpenSpan
 	// whole is an image, a file or an unknown part; nil for text and reasoning.
 	whole protocol.Part
+	// field is how far the text was shown.
+	field field
 }
 
 // partOpened starts a text or reasoning part: an empty snapshot, so that every
@@ -55,7 +57,7 @@ func (m *Machine) openPart(key string, kind protocol.PartType, at place) *part {
 	p := m.addPart(key, kind, at)
 	p.streamed, p.streaming = true, true
 	m.turn.streaming = append(m.turn.streaming, p)
-	m.show(p.at, p.snapshot(m.now))
+	m.showPart(p)
 	return p
 }
 
@@ -77,7 +79,7 @@ func (m *Machine) textAppended(u harness.TextAppended) {
 		m.grow(p, u.Text)
 	case u.Text != "":
 		p.text.WriteString(clean(u.Text))
-		m.show(p.at, p.snapshot(m.now))
+		m.showPart(p)
 	}
 }
 
@@ -93,6 +95,13 @@ func (m *Machine) grow(p *part, text string) {
 		p.streaming = true
 		m.turn.streaming = append(m.turn.streaming, p)
 	}
+	m.loosen(p)
+	m.sayGrown(p, text)
+	m.restateLarge(p)
+}
+
+// sayGrown is the delta.
+func (m *Machine) sayGrown(p *part, text string) {
 	if p.kind == protocol.PartText {
 		g := &grown[protocol.TextDelta]{delta: protocol.TextDelta{Text: text}}
 		g.event = m.delta(p.at, p.head.ID, &g.delta)
@@ -102,6 +111,12 @@ func (m *Machine) grow(p *part, text string) {
 	g := &grown[protocol.ReasoningDelta]{delta: protocol.ReasoningDelta{Text: text}}
 	g.event = m.delta(p.at, p.head.ID, &g.delta)
 	m.emit(&g.event)
+}
+
+// showPart shows a text or reasoning part as it stands.
+func (m *Machine) showPart(p *part) {
+	m.restated(p)
+	m.show(p.at, p.snapshot(m.now))
 }
 
 // add appends, doubling the room where there is too little: a long answer is then
@@ -154,7 +169,7 @@ func (m *Machine) closePart(p *part) {
 	p.streaming = false
 	t := m.turn
 	t.streaming = slices.DeleteFunc(t.streaming, func(o *part) bool { return o == p })
-	m.show(p.at, p.snapshot(m.now))
+	m.showPart(p)
 }
 
 // closeStreaming ends every part that still streams, in order of opening; those
@@ -176,6 +191,6 @@ func (m *Machine) abandonPart(p *part) {
 	case p.streaming:
 		m.closePart(p)
 	default:
-		m.show(p.at, p.snapshot(m.now))
+		m.showPart(p)
 	}
 }

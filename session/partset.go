@@ -66,7 +66,7 @@ func (m *Machine) showSet(p *part, f flowing) {
 		p.text.WriteString(f.text)
 	}
 	p.adorn(f)
-	m.show(p.at, p.snapshot(m.now))
+	m.showPart(p)
 }
 
 // adorn takes in what a full state says beside the text.
@@ -103,7 +103,7 @@ func (m *Machine) flowFinal(u harness.PartSet, p *part, f flowing) {
 	case p.streaming:
 		m.closePart(p)
 	case object(f.meta) != nil || object(f.provider) != nil:
-		m.show(p.at, p.snapshot(m.now))
+		m.showPart(p)
 	}
 }
 

@@ -132,7 +132,7 @@ func (w *world) start(a action) {
 func turnName(n uint32) string { return "t" + strconv.Itoa(int(n%12)) }
 
 func pickName(n uint32) string {
-	return []string{"cancel-answer", "cancel-stop", "startup", "drain", "idle", "t0", "t1"}[n%7]
+	return []string{"cancel-answer", "cancel-stop", "startup", "drain", "idle", "t0", "t1", "restate"}[n%8]
 }
 
 // request is an open request, one that is over, or none at all.

@@ -19,6 +19,8 @@ var (
 	timerDrain = TimerID{Name: "drain"}
 	// timerIdle is when an idle process is evicted.
 	timerIdle = TimerID{Name: "idle"}
+	// timerRestate is when what streams is shown whole again.
+	timerRestate = TimerID{Name: "restate"}
 )
 
 // Clocks of the machine, in milliseconds.
@@ -115,6 +117,8 @@ func (m *Machine) expire(id TimerID) {
 		m.cancelForShutdown()
 	case timerIdle:
 		m.evict()
+	case timerRestate:
+		m.restateDue()
 	default:
 		m.tell(harness.Expired{Timer: id.Name})
 		m.pump()

@@ -32,6 +32,8 @@ type tool struct {
 	state     protocol.ToolState
 	// partial is the JSON text of the input as it streamed.
 	partial strings.Builder
+	// field is how far it was shown.
+	field field
 	// input is the input as last known; nil while unknown.
 	input protocol.Object
 	// start is since when it runs, in epoch milliseconds; valid from in_progress
@@ -107,6 +109,7 @@ func (m *Machine) sightTool(u harness.Asked) {
 
 // showTool shows a tool call as it stands.
 func (m *Machine) showTool(t *tool) {
+	m.restated(t)
 	state := t.state
 	if p, ok := state.(*protocol.PendingState); ok {
 		state = &protocol.PendingState{PartialInput: t.partial.String(), Meta: p.Meta}
@@ -158,7 +161,9 @@ func (m *Machine) growInput(t *tool, text string) {
 		delta: protocol.ToolInputDelta{ToolCallID: t.call, ToolName: toolName(t.name), Input: text},
 	}
 	g.event = m.delta(t.at, t.head.ID, &g.delta)
+	m.loosen(t)
 	m.emit(&g.event)
+	m.restateLarge(t)
 }
 
 // abandonTool cancels a tool call that is not over, and marks it.

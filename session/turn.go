@@ -86,6 +86,7 @@ func (m *Machine) endTurn(e ending) {
 		e.err = new(m.sayError(*e.err, false))
 	}
 	m.closeStreaming(nil)
+	m.restateAll()
 	m.closeCompactions(e.reason)
 	m.drainPermissions("")
 	m.answerDrained()

@@ -41,17 +41,27 @@ type world struct {
 	gens   map[int]bool
 	timers map[session.TimerID]int64
 	ended  bool
+	// loose is the seq and the time of each part's first delta without a snapshot.
+	loose map[string]looseDelta
+	// restateAfter is the machine's option.
+	restateAfter int64
 }
+
+// looseDelta is a delta that stands alone.
+type looseDelta struct{ seq, at int64 }
 
 func newWorld(seed uint64) *world {
 	w := &world{
 		now: epoch, next: 1, verify: verify.New(verify.Options{}), owed: map[session.Token]string{}, admitted: map[string]session.StartTurn{},
 		cancelAt: map[string]int64{}, gens: map[int]bool{}, timers: map[session.TimerID]int64{},
+		loose: map[string]looseDelta{}, restateAfter: int64(seed%2) * 5_000,
 	}
 	w.h = &chaosHarness{seed: seed, fault: w.fault, written: map[string]bool{}}
 	var entropy [32]byte
 	entropy[0], entropy[1] = byte(seed), byte(seed>>8)
-	w.m = session.New(session.Options{SessionID: "s", Harness: w.h, Seed: entropy, HashKey: []byte("k")})
+	w.m = session.New(session.Options{
+		SessionID: "s", Harness: w.h, Seed: entropy, HashKey: []byte("k"), RestateAfter: w.restateAfter,
+	})
 	return w
 }
 
@@ -244,6 +254,12 @@ func (w *world) takeEvent(e session.Stamped) {
 		w.asking, w.known = append(w.asking, ev.RequestID), append(w.known, ev.RequestID)
 	case *protocol.PermissionResolved:
 		w.asking = slices.DeleteFunc(w.asking, func(id string) bool { return id == ev.RequestID })
+	case *protocol.MessagePart:
+		delete(w.loose, ev.Part.Head().ID)
+	case *protocol.MessagePartDelta:
+		if _, known := w.loose[ev.PartID]; !known {
+			w.loose[ev.PartID] = looseDelta{e.Seq, ev.Timestamp}
+		}
 	case *protocol.SessionEnded:
 		w.ended = true
 	}
@@ -296,6 +312,25 @@ func (w *world) judgeState(out session.Output) {
 		w.fault("law 28: turn %s is open %d ms after its cancel", w.open, w.now-at)
 	}
 	w.judgeWaits()
+	w.judgeRestated()
+}
+
+// judgeRestated: the machine knows which deltas stand alone; none does once no
+// turn is open, nor for long where the owner asked so.
+func (w *world) judgeRestated() {
+	want := w.next - 1
+	for part, d := range w.loose {
+		want = min(want, d.seq-1)
+		switch {
+		case w.open == "":
+			w.fault("law 140: part %s stands on deltas alone and no turn is open", part)
+		case w.restateAfter > 0 && w.now > d.at+w.restateAfter && w.timers[session.TimerID{Name: "restate"}] > w.now:
+			w.fault("law 141: part %s stands on deltas alone for %d ms", part, w.now-d.at)
+		}
+	}
+	if got := w.m.Restated(); got != want {
+		w.fault("law 140: every delta up to %d is restated, it says %d", want, got)
+	}
 }
 
 // judgeWaits: what a live translator has asked and nobody has answered is open
