@@ -19,7 +19,7 @@ func Events() []byte { return file("events.schema.json") }
 func Methods() []byte { return file("methods.schema.json") }
 
 // OpenRPC is the OpenRPC document: every method with its params, result, errors and
-// examples, and the one notification.
+// examples, and the notifications.
 func OpenRPC() []byte { return file("openrpc.json") }
 
 // file is a generated file, which the build has put into the binary.
