@@ -58,7 +58,7 @@ internal/schema        | pure    | docs/schema                                  
 internal/schema/compose | tooling | protocol                                                 | codec schema
 internal/schema/generate | tooling | internal/schema/compose                                  | -
 fixtures               | tooling | protocol reducer harness verify session                  | codec
-cmd/agent-server       | wiring  | *                                                        | codec cobra zap term sys
+cmd/agent-server       | wiring  | *                                                        | codec cobra jsonrpc2 zap term sys
 internal/mutants       | tooling | -                                                        | -
 internal/testlog       | tooling | -                                                        | -
 internal/docgen        | tooling | *                                                        | -

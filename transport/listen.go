@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -233,13 +234,21 @@ func (l *Listener) track(c net.Conn, state http.ConnState) {
 // Addr is the address that is listened on, with the port that was taken.
 func (l *Listener) Addr() net.Addr { return l.addr }
 
-// URL is where a client on this machine connects to.
+// URL is where a client on this machine connects to; where every address is
+// listened on, by loopback.
 func (l *Listener) URL() string {
 	scheme := "ws"
 	if l.server.TLSConfig != nil {
 		scheme = "wss"
 	}
-	return scheme + "://" + l.addr.String() + "/"
+	at, err := netip.ParseAddrPort(l.addr.String())
+	if err != nil { // nothing but TCP is listened on
+		return scheme + "://" + l.addr.String() + "/"
+	}
+	if at.Addr().IsUnspecified() { // which takes both families, however it was spelt
+		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
+	}
+	return scheme + "://" + at.String() + "/"
 }
 
 // TokenFile is where the token stands; "": none is needed.

@@ -118,6 +118,29 @@ func certificate(t *testing.T) (cert, key string) {
 	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", secretPart)
 }
 
+// TestURLOfEverywhere: who listens on every address tells one that can be dialled,
+// and whose Host is let in.
+func TestURLOfEverywhere(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{"0.0.0.0:0": "ws://127.0.0.1:", "[::]:0": "ws://127.0.0.1:", "127.0.0.1:0": "ws://127.0.0.1:"} {
+		l, err := transport.Listen(context.Background(), transport.ListenOptions{Address: address, TokenFile: tokenFile(t), BehindProxy: true},
+			func(transport.Peer) (jsonrpc2.Handler, transport.Source) { return nil, newSource() })
+		if err != nil && strings.HasPrefix(address, "[") {
+			t.Logf("no IPv6 here: %v", err)
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.URL(); !strings.HasPrefix(got, want) {
+			t.Errorf("listening on %s, the URL is %s, want %s…", address, got, want)
+		}
+		if err := l.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestTLS: the same over TLS, listening and dialling; and to HTTP/2 nobody is led.
 func TestTLS(t *testing.T) {
 	t.Parallel()

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
@@ -14,58 +14,77 @@ import (
 	"agent-server/transport"
 )
 
-// Bounds of the end, beyond what the gateway itself takes.
-const (
-	// flushBound is what the last events may take to leave.
-	flushBound = 10 * time.Second
-	// killedBound is the same where we are told to end at once.
-	killedBound = time.Second
-)
-
 // serveFlags are what serve was called with.
 type serveFlags struct {
 	setup
-	// stdio is all there is to serve on yet; false is refused.
+	network
+	// stdio is served on where nothing else is, or where it was asked for.
 	stdio bool
 	// drain is how long running turns may go on; 0: not at all.
 	drain time.Duration
 }
 
-// newServeCommand is the gateway as a subprocess of its client.
+// newServeCommand is the gateway: as a subprocess of its client, on the network,
+// or both.
 func newServeCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the protocol on stdin and stdout",
-		Long: `Serve protocol 2: JSON-RPC 2.0, one object a line. stdout carries the wire and
-nothing else; the log goes to stderr.
+		Short: "Serve the protocol on stdin and stdout, or on the network",
+		Long: `Serve protocol 2: JSON-RPC 2.0, one object a line. Without --listen and --dial it is
+served on stdin and stdout: stdout then carries the wire and nothing else. The log
+goes to stderr.
 
-It ends when stdin ends (what runs is cancelled), when a client calls shutdown, and
-on SIGTERM, SIGINT or SIGHUP: running turns may then go on for --drain-timeout and
-are cancelled after it. In each case every request that was read is answered, every
-event is written, and no harness is left. A second signal kills what is left.
+--listen serves WebSockets. A client shows a token, which is made at the first
+start; its file's path is printed, and never the token. Beyond loopback it needs TLS
+(--tls-cert, --tls-key) or a proxy that brings it (--behind-proxy), and the name that
+clients use (--allowed-host). GET /healthz and /readyz answer everybody.
+--dial connects to a client that cannot connect to us, again and again. All of them
+may be given at once, and --stdio with them; they serve the same sessions.
+
+It ends on SIGTERM, SIGINT or SIGHUP and when a client calls shutdown: running turns
+may then go on for --drain-timeout and are cancelled after it. On --stdio it also ends
+when stdin ends: what runs is cancelled. In each case every request that was read is
+answered, every event is written, sockets are closed (1001), and no harness is left.
+A second signal kills what is left.
 
 Exit codes: 0 ended in order; 2 usage; 3 something was left unsaid or would not end;
 130 killed by a second signal.`,
 		Example: `  agent-server serve --stdio
+  agent-server serve --listen 7777
+  agent-server serve --listen 0.0.0.0:7777 --tls-cert cert.pem --tls-key key.pem --allowed-host box.example
+  agent-server serve --dial wss://hub.example/agents --dial-token-file ~/hub-token
   agent-server serve --acp-agent gemini="gemini --experimental-acp"
   printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":2}}' | agent-server serve --stdio`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve() },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
-	f.flags(cmd)
-	cmd.Flags().BoolVar(&f.stdio, "stdio", true, "serve on stdin and stdout")
+	f.setup.flags(cmd)
+	f.network.flags(cmd)
+	cmd.Flags().BoolVar(&f.stdio, "stdio", true, "serve on stdin and stdout (default: unless --listen or --dial is given)")
+	cmd.Flags().Lookup("stdio").DefValue = "" // the text says it better than "true"
 	cmd.Flags().DurationVar(&f.drain, "drain-timeout", gateway.DefaultDrainTimeout, "how long running turns may go on after a signal or shutdown")
 	return cmd
 }
 
-// serve joins gateway, stream and signals, and waits for the end.
-func (f *serveFlags) serve() error {
+// check finds what is wrong with the flags before anything is started.
+func (f *serveFlags) check(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("stdio") {
+		f.stdio = !f.used()
+	}
 	switch {
-	case !f.stdio:
-		return usage("--stdio=false leaves nothing to serve on")
+	case !f.stdio && !f.used():
+		return errors.New("--stdio=false leaves nothing to serve on: add --listen or --dial")
 	case f.drain < 0:
-		return usage("--drain-timeout %s: want a time that is not negative", f.drain)
+		return fmt.Errorf("--drain-timeout %s: want a time that is not negative", f.drain)
+	}
+	return f.network.check(cmd)
+}
+
+// serve joins gateway, transports and signals, and waits for the end.
+func (f *serveFlags) serve(cmd *cobra.Command) error {
+	if err := f.check(cmd); err != nil {
+		return usage("%w", err)
 	}
 	o, err := f.options()
 	if err != nil {
@@ -82,104 +101,61 @@ func (f *serveFlags) serve() error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	sub := gw.Connect(gateway.ConnectOptions{Pause: true, Name: "stdio"})
-	framing := transport.NDJSON(os.Stdin, os.Stdout, 0, 0, closeStdio)
-	s := &serving{gw: gw, stream: transport.Open(framing, sub, sub, transport.Options{Logger: o.Logger}),
-		signals: signals, drain: f.drain, log: o.Logger}
+	s := &serving{gw: gw, signals: signals, drain: f.drain, log: o.Logger,
+		notice: f.notices(), ending: make(chan struct{})}
+	if err := s.open(f); err != nil {
+		return usage("%w", errors.Join(err, s.abandon()))
+	}
 	return s.exit(s.untilEnd())
 }
 
-// serving is a gateway on stdio. One goroutine has it.
-type serving struct {
-	gw     *gateway.Gateway
-	stream *transport.Stream
-	// signals are those that ask us to end.
-	signals <-chan os.Signal
-	// drain is what a signal leaves to running turns.
-	drain time.Duration
-	log   *zap.Logger
-	// heard counts signals; killed is set by the second.
-	heard  int
-	killed bool
-}
-
-// untilEnd waits for what ends the gateway, and lets it end in order.
-//
-//	a signal          running turns may go on for the drain; a second one kills
-//	a client's call   the gateway drains by itself, and is done when we hear of it
-//	stdin's end       running turns are cancelled
-//	stdout's end      the same: nobody hears what they say
-//
-// Events that become visible on the way, the ends of turns and sessions, are
-// written after that, and then answers that are still owed.
-func (s *serving) untilEnd() error {
-	drain := time.Duration(0)
-	input := s.stream.InputEnded() // from here on: closed once all of it was handed on
-	select {
-	case <-s.signals:
-		s.heard, drain = 1, s.drain
-	case <-s.gw.Done(): // a client has asked for it
-	case <-input:
-		input = nil
-	case <-s.stream.Closed():
-		input = nil
-	}
-	s.log.Info("the gateway ends", zap.Duration("drain", drain))
-	err := s.shutdown(drain, input)
-	bound := flushBound
-	if s.killed {
-		bound = killedBound
-	}
-	flush, cancel := context.WithTimeout(context.Background(), bound)
-	defer cancel()
-	return errors.Join(err, s.stream.Finish(flush))
-}
-
-// shutdown ends every session. Nobody is left to drain for once stdin has ended.
-// The first signal may come after that: a group of processes is told at once.
-func (s *serving) shutdown(drain time.Duration, input <-chan struct{}) error {
-	ctx, kill := context.WithCancel(context.Background())
-	defer kill()
-	ended := make(chan error, 2)
-	begin := func(drain time.Duration) { go func() { ended <- s.gw.Shutdown(ctx, drain) }() }
-	begin(drain)
-	begun := 1
-	// Both calls end with the gateway: the later one makes the end sooner, and
-	// waits for it like the first.
-	var errs []error
-	for begun > len(errs) {
-		select {
-		case err := <-ended:
-			errs = append(errs, err)
-		case <-input:
-			input = nil
-			begin(0)
-			begun++
-		case <-s.signals:
-			if s.heard++; s.heard > 1 {
-				s.killed = true
-				kill()
-			}
+// open starts every transport. The network comes before stdio: a client that has
+// its answer from there finds the rest served.
+func (s *serving) open(f *serveFlags) (err error) {
+	connect := connector(s.gw)
+	if f.listen != "" {
+		if err := s.listen(f, connect); err != nil {
+			return fmt.Errorf("--listen: %w", err)
 		}
 	}
-	return errs[0]
-}
-
-// exit closes the gateway, which kills what is left, and gives the exit code. The
-// stream is not waited for: its read of stdin, and a write that nobody takes, end
-// with the process.
-func (s *serving) exit(err error) error {
-	closing := s.gw.Close()
-	switch err = errors.Join(err, closing); {
-	case s.killed:
-		return &exitError{exitInterrupted, errors.New("killed by a second signal")}
-	case err != nil:
-		return &exitError{exitFailed, fmt.Errorf("ending: %w", err)}
+	for _, target := range f.dial {
+		if err := s.dial(f, target, connect); err != nil {
+			return fmt.Errorf("--dial: %w", err)
+		}
+	}
+	if f.stdio {
+		sub := s.gw.Connect(gateway.ConnectOptions{Pause: true, Name: "stdio", Reach: gateway.ReachHost})
+		s.stream = transport.Open(transport.NDJSON(os.Stdin, os.Stdout, 0, 0, closeStdio), sub, sub, transport.Options{Logger: s.log})
 	}
 	return nil
 }
 
-// closeStdio ends both directions: the peer sees EOF, and a read that waits is
-// let go where the system allows it. Where it does not, as with a terminal or a
-// pipe that was handed to us, that read ends with the process.
-func closeStdio() error { return errors.Join(os.Stdout.Close(), os.Stdin.Close()) }
+// listen accepts WebSockets from now on, and says where. No context ends it: the
+// end has an order, which untilEnd keeps.
+func (s *serving) listen(f *serveFlags, connect transport.Connect) (err error) {
+	o := f.listenOptions()
+	o.Logger, o.Ready = s.log, http.HandlerFunc(s.ready)
+	if s.listener, err = transport.Listen(background, o, connect); err != nil {
+		return err
+	}
+	s.notice.say("listening on "+s.listener.URL(), zap.String("url", s.listener.URL()), zap.String("address", s.listener.Addr().String()))
+	if file := s.listener.TokenFile(); file != "" {
+		s.notice.say("clients show the token in "+file, zap.String("tokenFile", file))
+	} else {
+		s.notice.say("every process of this machine is let in without a token (--insecure-no-auth)")
+	}
+	return nil
+}
+
+// dial dials out from now on.
+func (s *serving) dial(f *serveFlags, target string, connect transport.Connect) error {
+	o := f.dialOptions(target)
+	o.Logger = s.log
+	d, err := transport.Dial(background, o, connect)
+	if err != nil {
+		return err
+	}
+	s.dialers = append(s.dialers, d)
+	s.notice.say("dialling "+bare(target), zap.String("url", bare(target)))
+	return nil
+}

@@ -41,6 +41,14 @@ func validMode(m protocol.PermissionMode) error {
 	return nil
 }
 
+// How lines of the log look.
+const (
+	// logConsole is for people; so is none at all.
+	logConsole = "console"
+	// logJSON is for programs: one object a line.
+	logJSON = "json"
+)
+
 // setup is what serve and run have in common.
 //
 // All of it is the operator's: no client can name an executable or widen a mode.
@@ -55,8 +63,8 @@ type setup struct {
 	passEnv []string
 	// maxMode is a permission mode; "": no cap.
 	maxMode string
-	// logLevel is zap's word.
-	logLevel string
+	// logLevel is zap's word; logFormat is one of the two below.
+	logLevel, logFormat string
 }
 
 // flags are the same for both: what runs in a shell can be served.
@@ -68,6 +76,7 @@ func (s *setup) flags(cmd *cobra.Command) {
 	f.StringArrayVar(&s.passEnv, "pass-env", nil, "a further variable that harnesses inherit (repeatable)")
 	f.StringVar(&s.maxMode, "max-permission-mode", "", "the widest permission mode that may be asked for (default: no limit)")
 	f.StringVar(&s.logLevel, "log-level", "warn", "what goes to stderr: debug, info, warn, error")
+	f.StringVar(&s.logFormat, "log-format", logConsole, "how it looks there: console, json")
 }
 
 // options joins the packages: the one place that knows every harness.
@@ -117,17 +126,27 @@ func (s *setup) addAgents(o *gateway.Options) error {
 	return nil
 }
 
-// logger writes to stderr, whose lines are talk. Lines for people, not JSON: where
-// a program reads the log, it is the supervisor's, which takes lines.
+// logger writes to stderr, whose lines are talk.
 func (s *setup) logger() (*zap.Logger, error) {
 	level, err := zapcore.ParseLevel(s.logLevel)
 	if err != nil {
 		return nil, fmt.Errorf("--log-level: %w", err)
 	}
+	if !slices.Contains([]string{"", logConsole, logJSON}, s.logFormat) {
+		return nil, fmt.Errorf("--log-format: %q is none of %s, %s", s.logFormat, logConsole, logJSON)
+	}
+	return zap.New(s.core(level)), nil
+}
+
+// core writes lines of one level and above, in the format that was asked for.
+func (s *setup) core(level zapcore.Level) zapcore.Core {
 	c := zap.NewProductionEncoderConfig()
 	c.EncodeTime = zapcore.ISO8601TimeEncoder
-	core := zapcore.NewCore(zapcore.NewConsoleEncoder(c), zapcore.Lock(os.Stderr), level)
-	return zap.New(core), nil
+	encoder := zapcore.NewConsoleEncoder(c)
+	if s.logFormat == logJSON {
+		encoder = zapcore.NewJSONEncoder(c)
+	}
+	return zapcore.NewCore(encoder, zapcore.Lock(os.Stderr), level)
 }
 
 // available says why a turn cannot be run on a harness here, and what it can be
