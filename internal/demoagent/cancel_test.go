@@ -16,6 +16,7 @@ import (
 var prompts = []string{
 	"hello", "deltas 5 0", "think", "tool", "ask", "edit", "fail",
 	"hang", "hang silent", "hang tool", "crash", "noise", "error",
+	"plan", "big 100", "compact", "slow-cancel 0", "sequence think; ask; fail", "sequence tool; hang",
 }
 
 // saboteur is an output that cancels the turn from inside the write of the n-th
@@ -73,8 +74,10 @@ const (
 // hangs.
 func updates(prompt string) int {
 	switch prompt {
-	case "hang", "hang tool":
+	case "hang", "hang tool", "slow-cancel 0":
 		return 2
+	case "sequence tool; hang":
+		return 9
 	case "hang silent", "error":
 		return 0
 	}

@@ -6,18 +6,23 @@
 // The first word of a prompt chooses the script; all that is sent is the same
 // in each run.
 //
-//	prompt             what the turn does
-//	flood N [bytes]    N text deltas as fast as the reader takes them (16 bytes each)
-//	deltas N [µs]      N text deltas, one each µs microseconds (1000)
-//	think              thoughts, then text
-//	tool               a tool that reads and needs no permission
-//	ask                a tool that needs permission
-//	edit               an edit shown as a diff, with permission; writes no file
-//	fail               a tool that fails
-//	hang [how]         waits until cancelled; how: text, silent, tool, hard
-//	crash [code]       some text, a line on stderr, then the process exits (3)
-//	noise              banners, escape codes and bad UTF-8 between its lines
-//	error [message]    the prompt request is answered with an error
+//	prompt            what the turn does
+//	flood N [bytes]   N text deltas as fast as the reader takes them (16 bytes each)
+//	deltas N [µs]     N text deltas, one each µs microseconds (1000)
+//	think             thoughts, then text
+//	tool              a tool that reads and needs no permission
+//	ask               a tool that needs permission
+//	edit              an edit shown as a diff, with permission; writes no file
+//	fail              a tool that fails
+//	plan              a plan whose steps get done
+//	big BYTES         a tool whose output is that long
+//	compact           a compaction, if the client shows them, then text
+//	hang [how]        waits until cancelled; how: text, silent, tool, hard
+//	slow-cancel [ms]  waits until cancelled, and ms milliseconds more (3000)
+//	crash [code]      some text, a line on stderr, then the process exits (3)
+//	noise             banners, escape codes and bad UTF-8 between its lines
+//	error [message]   the prompt request is answered with an error
+//	sequence a; b; c  several of these prompts, one after the other
 //
 // Anything else is answered with this list ([Help]).
 //
@@ -30,6 +35,11 @@
 // Modes: default and plan ask before ask and edit; acceptEdits runs edit
 // unasked; bypassPermissions runs both unasked; dontAsk refuses both unasked.
 // "Always allow" holds for that tool until the session is closed.
+//
+// slow-cancel is an agent that takes its time to end: what a client must not take
+// for a cancel that was lost. The end of the input and a withdrawn prompt end it at
+// once. sequence ends with the first of its prompts that fails, and holds no other
+// sequence.
 //
 // Cancelling: session/cancel ends the turn at its next step, fails an open tool
 // with the text "cancelled" and answers with stopReason cancelled. While a

@@ -85,7 +85,7 @@ func (j *judge) updated(w wireLine) {
 		j.chunk(session, u.MessageID)
 	case "tool_call", "tool_call_update":
 		j.tool(session, u.Update, u.ToolCallID, u.Status)
-	case "usage_update":
+	case "usage_update", "plan", "compaction_update", "compaction_summary_chunk":
 	default:
 		j.fault("unknown update %s", u.Update)
 	}

@@ -79,6 +79,14 @@ func (a *agent) isInitialized() bool {
 	return a.initialized
 }
 
+// showsCompactions says whether the client asked to be told of them: the protocol
+// has an agent keep them from any other.
+func (a *agent) showsCompactions() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.compactions
+}
+
 // initializeResult is what the demo can do. Everything it leaves out is
 // unsupported by the rule of the protocol.
 type initializeResult struct {
@@ -135,7 +143,12 @@ type agentInfo struct {
 // wants: a client that cannot speak it leaves.
 func (a *agent) initialize(_ context.Context, msg incoming) (any, error) {
 	var params struct {
-		ProtocolVersion *uint16 `json:"protocolVersion"`
+		ProtocolVersion    *uint16 `json:"protocolVersion"`
+		ClientCapabilities struct {
+			Session struct {
+				Compaction jsontext.Value `json:"compaction"`
+			} `json:"session"`
+		} `json:"clientCapabilities"`
 	}
 	if fault := decodeParams(msg.params, &params); fault != nil {
 		return nil, fault
@@ -145,6 +158,7 @@ func (a *agent) initialize(_ context.Context, msg incoming) (any, error) {
 	}
 	a.mu.Lock()
 	a.initialized = true
+	a.compactions = params.ClientCapabilities.Session.Compaction.Kind() == '{'
 	a.mu.Unlock()
 	return initializeResult{
 		ProtocolVersion: 1,

@@ -54,6 +54,7 @@ type agent struct {
 
 	mu          sync.Mutex
 	initialized bool
+	compactions bool                            // the client shows them
 	ordinal     int                             // sessions begun so far
 	sessions    map[string]*session             // by session id
 	nextAsk     int64                           // id of our next request

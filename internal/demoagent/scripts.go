@@ -25,10 +25,19 @@ var scripts = []script{
 	{"ask", "ask", "a tool that needs permission", askTool},
 	{"edit", "edit", "an edit shown as a diff, with permission; writes no file", editTool},
 	{"fail", "fail", "a tool that fails", failTool},
+	{"plan", "plan", "a plan whose steps get done", plan},
+	{"big", "big BYTES", "a tool whose output is that long", big},
+	{"compact", "compact", "a compaction, if the client shows them, then text", compact},
 	{"hang", "hang [how]", "waits until cancelled; how: text, silent, tool, hard", hang},
+	{"slow-cancel", "slow-cancel [ms]", "waits until cancelled, and ms milliseconds more (3000)", slowCancel},
 	{"crash", "crash [code]", "some text, a line on stderr, then the process exits (3)", crash},
 	{"noise", "noise", "banners, escape codes and bad UTF-8 between its lines", noise},
 	{"error", "error [message]", "the prompt request is answered with an error", failPrompt},
+}
+
+// The scripts that run others would refer to the table from within it.
+func init() {
+	scripts = append(scripts, script{"sequence", "sequence a; b; c", "several of these prompts, one after the other", sequence})
 }
 
 // chooseScript goes by the first word. Every other prompt is explained to.
@@ -81,7 +90,7 @@ func (t *turn) number(i, fallback, low, high int) (int, error) {
 func Help() string {
 	lines := make([]string, len(scripts))
 	for i, s := range scripts {
-		pad := strings.Repeat(" ", len("error [message]  ")-len([]rune(s.usage)))
+		pad := strings.Repeat(" ", len("slow-cancel [ms]  ")-len([]rune(s.usage)))
 		lines[i] = s.usage + pad + s.does
 	}
 	return strings.Join(lines, "\n")

@@ -51,6 +51,20 @@ type (
 		Type string `json:"type"`
 		Text string `json:"text"`
 	}
+	acpPlan struct {
+		SessionUpdate string `json:"sessionUpdate"`
+		Entries       []struct {
+			Content  string `json:"content"`
+			Priority string `json:"priority"`
+			Status   string `json:"status"`
+		} `json:"entries"`
+	}
+	acpCompaction struct {
+		SessionUpdate string    `json:"sessionUpdate"`
+		CompactionID  string    `json:"compactionId"`
+		Status        string    `json:"status"`
+		Content       *acpBlock `json:"content"`
+	}
 	acpUsageUpdate struct {
 		SessionUpdate string `json:"sessionUpdate"`
 		Used          int    `json:"used"`
@@ -180,6 +194,15 @@ func checkUpdate(t *testing.T, update jsontext.Value) {
 		checkToolCall(t, call)
 	case "tool_call_update":
 		checkToolCall(t, strict[acpToolCall](t, update))
+	case "plan":
+		for _, e := range strict[acpPlan](t, update).Entries {
+			oneOf(t, "priority", e.Priority, "high", "medium", "low")
+			oneOf(t, "plan status", e.Status, "pending", "in_progress", "completed")
+		}
+	case "compaction_update":
+		oneOf(t, "compaction status", strict[acpCompaction](t, update).Status, "in_progress", "completed")
+	case "compaction_summary_chunk":
+		oneOf(t, "content type", strict[acpCompaction](t, update).Content.Type, "text")
 	case "usage_update":
 		if u := strict[acpUsageUpdate](t, update); u.Used > u.Size || u.Used <= 0 {
 			t.Errorf("an impossible context: %s", update)
