@@ -20,13 +20,16 @@ func (t *translator) compaction(raw jsontext.Value) {
 	}
 	summary := string(c.Summary)
 	if summary == "" {
-		summary = t.compactions[string(c.ID)]
+		summary = string(t.compactions[string(c.ID)])
 	}
 	if c.Status != "in_progress" && c.Status != "pending" {
 		delete(t.compactions, string(c.ID))
 	}
 	t.emit(harness.Compaction{Key: string(c.ID), Status: string(c.Status), Summary: summary})
 }
+
+// maxSummary is about what is kept of one compaction's summary, in bytes.
+const maxSummary = 1 << 20
 
 // compactionSummary takes a piece of a summary; it is shown with the next state.
 func (t *translator) compactionSummary(raw jsontext.Value) {
@@ -39,7 +42,9 @@ func (t *translator) compactionSummary(raw jsontext.Value) {
 		return
 	}
 	if t.compactions == nil {
-		t.compactions = map[string]string{}
+		t.compactions = map[string][]byte{}
 	}
-	t.compactions[string(c.ID)] += protocol.Unquote(b.Text)
+	if id := string(c.ID); len(t.compactions[id]) < maxSummary {
+		t.compactions[id] = append(t.compactions[id], protocol.Unquote(b.Text)...)
+	}
 }

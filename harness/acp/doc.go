@@ -17,6 +17,7 @@
 //     resources), tool_call and tool_call_update (upserts by toolCallId that only
 //     move forward), usage_update, current_mode_update, config_option_update,
 //     notice, compaction_update and its summary.
+//   - a plan: a part of type plan, one a turn, whole each time.
 //   - session/request_permission: the agent's own options, passed through. Its
 //     tool call is an upsert like any other.
 //   - $/cancel_request: the agent takes a request back.
@@ -27,8 +28,8 @@
 // # What is ignored
 //
 // Lines that are no JSON object, and notifications and updates that are not
-// known, with a diagnostic; so are plans, commands and titles, which have no
-// place in the base protocol. Any other request of the agent is refused at once
+// known, with a diagnostic; so are commands and titles, which have no place in the
+// base protocol. Any other request of the agent is refused at once
 // as unknown. What an agent replays while it opens an old session never reaches
 // the updates; what it says between turns is not shown.
 package acp

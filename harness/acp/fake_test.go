@@ -180,6 +180,8 @@ func toldPart(p protocol.Part) string {
 		return fmt.Sprintf("image %s data=%s url=%s", p.MimeType, or(p.Data), or(p.URL))
 	case *protocol.FilePart:
 		return fmt.Sprintf("file %s data=%s url=%s name=%s", p.MimeType, or(p.Data), or(p.URL), or(p.Filename))
+	case *protocol.UnknownPart:
+		return string(p.Kind) + " " + string(p.Raw)
 	}
 	return fmt.Sprintf("%T", p)
 }

@@ -39,6 +39,10 @@ const handshakeTimer = "handshake"
 // maxEarly bounds the updates kept until a new session's id is known.
 const maxEarly = 100
 
+// maxEarlyBytes bounds them as well: a list of commands is long, a transcript has no
+// business there.
+const maxEarlyBytes = 8 << 20
+
 // initializeParams are those of initialize.
 type initializeParams struct {
 	// ProtocolVersion is 1; an agent that has it answers it.
@@ -256,7 +260,7 @@ func (t *translator) start(result jsontext.Value, resumed bool) {
 	t.settings.learn(result)
 	t.emit(harness.Created{NativeID: t.session, Resumed: resumed})
 	early := t.early
-	t.early = nil
+	t.early, t.earlyBytes = nil, 0
 	for _, params := range early {
 		t.updated(params)
 	}

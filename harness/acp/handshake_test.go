@@ -204,6 +204,22 @@ func TestEarlyUpdatesWaitForTheSession(t *testing.T) {
 	}
 }
 
+// TestEarlyUpdatesAreBounded in bytes too: what an agent says before it has a
+// session is not ours to hold.
+func TestEarlyUpdatesAreBounded(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, Agent{ID: "agent"}, harness.Launch{Config: config()}, nil)
+	delete(f.answers, "session/new")
+	f.begin(config())
+	for i := range 5 {
+		f.update(fmt.Sprintf(`{"sessionUpdate":"current_mode_update","currentModeId":"m%d","x":%q}`, i, strings.Repeat("x", maxEarlyBytes/4)))
+	}
+	f.answer("session/new", `"result":{"sessionId":"s-1"}`)
+	if mode := f.tr.(*translator).settings.modes.current; mode != "m2" || len(f.notes) != 2 {
+		t.Errorf("mode %q and %d dropped, want m2, the last that fits, and 2", mode, len(f.notes))
+	}
+}
+
 func TestConfigure(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -139,7 +139,6 @@ func TestWhatIsNotShown(t *testing.T) {
 	tests := []struct{ name, update, note string }{
 		{"echo of the prompt", chunkOf("user_message_chunk", "", "hi"), "update ignored user_message_chunk"},
 		{"commands", `{"sessionUpdate":"available_commands_update","availableCommands":[]}`, "update ignored available_commands_update"},
-		{"plan", `{"sessionUpdate":"plan","entries":[]}`, "update ignored plan"},
 		{"a kind of the future", `{"sessionUpdate":"new thing"}`, "update ignored new?thing"},
 		{"no kind", `{}`, "update ignored "},
 		{"no object", `[]`, "update ignored "},

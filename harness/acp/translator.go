@@ -34,8 +34,9 @@ type translator struct {
 	// before the session is open, so that the probe takes nothing.
 	chunkHead []byte
 	// early are the updates that came before a new session's id, at most
-	// maxEarly.
-	early []jsontext.Value
+	// maxEarly, and their bytes, at most maxEarlyBytes.
+	early      []jsontext.Value
+	earlyBytes int
 	// replayed counts the updates of an old session being opened.
 	replayed int
 	settings settings
@@ -52,7 +53,7 @@ type translator struct {
 	// asks are the permission requests without an answer, in order.
 	asks []ask
 	// compactions are the summaries so far, by id.
-	compactions map[string]string
+	compactions map[string][]byte
 	// spent is what the session cost when the turn began, in US dollars; nil
 	// while unknown.
 	spent cost

@@ -13,8 +13,8 @@ func (t *translator) updated(params jsontext.Value) {
 		Update    jsontext.Value `json:"update"`
 	}](params)
 	switch {
-	case t.stage == opening && len(t.early) < maxEarly:
-		t.early = append(t.early, params)
+	case t.stage == opening && len(t.early) < maxEarly && t.earlyBytes+len(params) <= maxEarlyBytes:
+		t.early, t.earlyBytes = append(t.early, params), t.earlyBytes+len(params)
 	case t.stage == reopening:
 		t.replayed++
 	case t.stage != ready:
@@ -38,6 +38,8 @@ func (t *translator) update(raw jsontext.Value) {
 		t.chunk(protocol.PartReasoning, raw)
 	case "tool_call", "tool_call_update":
 		t.toolUpdate(raw)
+	case "plan":
+		t.plan(raw)
 	case "usage_update":
 		t.gauge(raw)
 	case "current_mode_update":
