@@ -70,11 +70,14 @@ type Gateway struct {
 }
 
 // New makes a gateway; Shutdown, then Close, ends it. An error is the operator's:
-// a harness without an id, an id twice, a default that is none.
+// a harness without an id, an id twice, a default that is none, a relative root.
 func New(o Options) (*Gateway, error) {
 	o = o.withDefaults()
 	registry, err := newRegistry(o)
 	if err != nil {
+		return nil, err
+	}
+	if err := rootsAreAbsolute(o.WorkspaceRoots); err != nil {
 		return nil, err
 	}
 	g := &Gateway{o: o, registry: registry, methods: methodTable(), log: o.Log, zap: o.Logger, hashKey: make([]byte, 32),

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"fmt"
 	"os"
 	"time"
 
@@ -40,7 +39,7 @@ type inspection struct {
 // directory: its goroutine is left behind, and is no one's to wait for. The
 // connection's next request does wait: a turn/cancel must not overtake its
 // turn/start.
-func (g *Gateway) inspect(reg *Registration, cfg protocol.RunConfig) inspection {
+func (g *Gateway) inspect(from Reach, reg *Registration, cfg protocol.RunConfig) inspection {
 	late := time.NewTimer(g.inspectBound)
 	defer late.Stop()
 	tardy := inspection{runnable: true, faults: []protocol.Fault{{Path: "config.cwd", Message: "cannot be looked at in time"}}}
@@ -60,7 +59,7 @@ func (g *Gateway) inspect(reg *Registration, cfg protocol.RunConfig) inspection 
 				seen <- inspection{broken: true}
 			}
 		}()
-		seen <- g.look(reg, cfg)
+		seen <- g.look(from, reg, cfg)
 	}()
 	select {
 	case i := <-seen:
@@ -72,25 +71,13 @@ func (g *Gateway) inspect(reg *Registration, cfg protocol.RunConfig) inspection 
 }
 
 // look is the look itself; it takes as long as it takes.
-func (g *Gateway) look(reg *Registration, cfg protocol.RunConfig) inspection {
+func (g *Gateway) look(from Reach, reg *Registration, cfg protocol.RunConfig) inspection {
 	if reg == nil {
 		return inspection{available: g.registry.available()}
 	}
 	if _, err := reg.resolve(); err != nil {
 		return inspection{available: g.registry.available()}
 	}
-	return inspection{runnable: true, faults: g.localFaults(cfg)}
-}
-
-// localFaults are what is wrong with a config on this machine. The path comes from
-// the client, so that a text may repeat it.
-func (g *Gateway) localFaults(cfg protocol.RunConfig) []protocol.Fault {
-	info, err := g.stat(cfg.Cwd)
-	switch {
-	case err != nil:
-		return []protocol.Fault{{Path: "config.cwd", Message: fmt.Sprintf("cannot be used: %v", err)}}
-	case !info.IsDir():
-		return []protocol.Fault{{Path: "config.cwd", Message: "is not a directory: " + cfg.Cwd}}
-	}
-	return nil
+	faults := append(nameFaults(cfg), g.reachFaults(from, reg.Harness.Info(), cfg)...)
+	return inspection{runnable: true, faults: append(faults, g.placeFaults(cfg)...)}
 }

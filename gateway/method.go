@@ -100,7 +100,7 @@ func (g *Gateway) turnStart(c *call, params []byte) {
 	}
 	// Before the lock: a file system may not answer, and nobody may wait for that.
 	reg := g.registrationFor(p)
-	seen := g.inspect(reg, p.Config)
+	seen := g.inspect(c.sub.o.Reach, reg, p.Config)
 	// Held until the machine has the turn: a shutdown that begins behind it finds
 	// the session, one that began before it is seen here. Only a shutdown ever locks
 	// it whole, so that where it is not to be had one has begun.

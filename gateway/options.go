@@ -67,6 +67,12 @@ type Options struct {
 	PassEnv []string
 	// MaxPermissionMode caps what a client may ask; "": no cap.
 	MaxPermissionMode protocol.PermissionMode
+	// WorkspaceRoots are the directories that every cwd and additional directory
+	// must lie under, symlinks followed; absolute. None: anywhere.
+	WorkspaceRoots []string
+	// AllowMCPStdio lets clients beyond this machine name stdio MCP servers, which
+	// are commands that a harness runs.
+	AllowMCPStdio bool
 	// DrainTimeout is how long running turns may go on at a shutdown; 0: 10 s,
 	// negative: not at all.
 	DrainTimeout time.Duration
