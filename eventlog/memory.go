@@ -1,15 +1,12 @@
 package eventlog
 
 import (
-	"sort"
 	"sync"
+	"time"
 )
 
 // DefaultMaxSessionBytes is what a session's log may hold in memory: 256 MiB.
 const DefaultMaxSessionBytes = 256 << 20
-
-// recordOverhead is what a record costs besides its bytes.
-const recordOverhead = 96
 
 // MemoryOptions bound a memory log. The zero value is useful.
 type MemoryOptions struct {
@@ -18,22 +15,14 @@ type MemoryOptions struct {
 	MaxSessionBytes int64
 }
 
-// Memory is a Log for the life of one process.
+// Memory is a Log for the life of one process, with its own Identity and Catalog.
 type Memory struct {
-	max int64
+	max     int64
+	id      string
+	hashKey []byte
 
 	mu       sync.RWMutex
 	sessions map[string]*memorySession
-}
-
-// memorySession is one session's log. Its records slice only ever grows at the
-// end or is cut at the front: a sub-slice handed to a reader stays valid.
-type memorySession struct {
-	mu         sync.RWMutex
-	records    []Record
-	next       int64
-	bytes      int64
-	admissions []Admission
 }
 
 // NewMemory makes an empty memory log.
@@ -41,8 +30,19 @@ func NewMemory(o MemoryOptions) *Memory {
 	if o.MaxSessionBytes == 0 {
 		o.MaxSessionBytes = DefaultMaxSessionBytes
 	}
-	return &Memory{max: o.MaxSessionBytes, sessions: map[string]*memorySession{}}
+	m := &Memory{max: o.MaxSessionBytes, sessions: map[string]*memorySession{}}
+	m.id, m.hashKey = NewIdentity()
+	return m
 }
+
+// ID implements Identity: one a process.
+func (m *Memory) ID() string { return m.id }
+
+// HashKey implements Identity: one a process.
+func (m *Memory) HashKey() []byte { return m.hashKey }
+
+// Durable implements Identity: it is not.
+func (m *Memory) Durable() bool { return false }
 
 // Open implements Log.
 func (m *Memory) Open(session string) (Info, error) {
@@ -53,7 +53,7 @@ func (m *Memory) Open(session string) (Info, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	info := Info{NextSeq: s.next, Admissions: append([]Admission(nil), s.admissions...)}
-	if len(s.records) == 0 && s.next > 1 {
+	if !s.holds() && s.next > 1 {
 		return info, ErrPruned
 	}
 	return info, nil
@@ -64,19 +64,15 @@ func (m *Memory) Append(session string, b Batch) error {
 	s := m.obtain(session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.check(session, b); err != nil {
+	if err := CheckSeqs(session, s.next, b); err != nil {
 		return err
 	}
-	if b.Admission != nil {
-		s.admissions = append(s.admissions, *b.Admission)
-	}
-	for _, r := range b.Records {
-		s.bytes += r.size()
-	}
-	s.records = append(s.records, b.Records...)
+	s.note(b, time.Now().UnixMilli())
 	s.next += int64(len(b.Records))
-	if s.bytes > m.max {
-		// An eighth more than needed goes, so that the copy is paid rarely.
+	s.window.Add(b)
+	s.shelve(s.window.Trim(b))
+	if s.bytes() > m.max {
+		// An eighth more than needed goes, so that it is done rarely.
 		s.prune(m.max-m.max/8, b)
 	}
 	return nil
@@ -93,11 +89,13 @@ func (m *Memory) Read(session string, after int64, maxBytes int) ([]Record, erro
 	if after+1 >= s.next {
 		return nil, nil
 	}
-	if len(s.records) == 0 || after+1 < s.records[0].Seq {
+	if after < s.lost {
 		return nil, ErrGone
 	}
-	from := s.records[after+1-s.records[0].Seq:]
-	return from[:within(from, maxBytes)], nil
+	if rs := s.shelf.after(after); len(rs) > 0 {
+		return rs[:within(rs, maxBytes)], nil
+	}
+	return s.window.After(after, maxBytes), nil
 }
 
 // Range implements Log.
@@ -108,10 +106,31 @@ func (m *Memory) Range(session string) (first, last int64, ok bool) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if len(s.records) == 0 {
+	if !s.holds() {
 		return 0, 0, false
 	}
-	return s.records[0].Seq, s.next - 1, true
+	return s.lost + 1, s.next - 1, true
+}
+
+// Sessions implements Catalog.
+func (m *Memory) Sessions(cursor string, limit int) (page []Summary, next string, err error) {
+	m.mu.RLock()
+	all := make([]Summary, 0, len(m.sessions))
+	for id, s := range m.sessions {
+		if sum, ok := s.summary(id); ok {
+			all = append(all, sum)
+		}
+	}
+	m.mu.RUnlock()
+	return pageOf(all, cursor, limit)
+}
+
+// Remove implements Catalog.
+func (m *Memory) Remove(session string) error {
+	if s := m.lookup(session); s != nil {
+		s.remove()
+	}
+	return nil
 }
 
 // Close implements Log; the memory goes with the last reader.
@@ -137,51 +156,12 @@ func (m *Memory) obtain(session string) *memorySession {
 	return s
 }
 
-// check refuses a batch that is not contiguous from the next seq.
-func (s *memorySession) check(session string, b Batch) error {
+// CheckSeqs refuses a batch that is not contiguous from the next seq.
+func CheckSeqs(session string, next int64, b Batch) error {
 	for i, r := range b.Records {
-		if want := s.next + int64(i); r.Seq != want {
+		if want := next + int64(i); r.Seq != want {
 			return &SeqError{Session: session, Want: want, Got: r.Seq}
 		}
 	}
 	return nil
-}
-
-// prune drops the oldest whole turns until the budget holds, or only the running
-// turn and what is yet to be read are left. The front is cut by a copy: a reslice would keep the old array,
-// and with it every line, alive.
-func (s *memorySession) prune(max int64, b Batch) {
-	unread := s.next
-	if b.Unread != nil {
-		unread = b.Unread()
-	}
-	cut := 0
-	for cut < len(s.records) && s.bytes > max && s.records[cut].Turn != b.Running {
-		turn := s.records[cut].Turn
-		end := cut + sort.Search(len(s.records)-cut, func(i int) bool { return s.records[cut+i].Turn > turn })
-		if s.records[end-1].Seq >= unread {
-			break
-		}
-		for ; cut < end; cut++ {
-			s.bytes -= s.records[cut].size()
-		}
-	}
-	if cut > 0 {
-		s.records = append([]Record(nil), s.records[cut:]...)
-	}
-}
-
-func (r Record) size() int64 { return int64(len(r.Line)+len(r.Base)) + recordOverhead }
-
-// within counts the records that fit a byte budget, at least one.
-func within(records []Record, maxBytes int) int {
-	n, sum := 0, 0
-	for n < len(records) {
-		sum += len(records[n].Line)
-		if n > 0 && sum > maxBytes {
-			break
-		}
-		n++
-	}
-	return n
 }

@@ -9,7 +9,7 @@ import (
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	eventlogtest.Run(t, func(t *testing.T, maxBytes int64) eventlog.Log {
+	eventlogtest.Run(t, eventlogtest.Engine{PrunesTurns: true, Open: func(t *testing.T, maxBytes int64) eventlog.Log {
 		l := eventlog.NewMemory(eventlog.MemoryOptions{MaxSessionBytes: maxBytes})
 		t.Cleanup(func() {
 			if err := l.Close(); err != nil {
@@ -17,7 +17,7 @@ func TestMemory(t *testing.T) {
 			}
 		})
 		return l
-	})
+	}})
 }
 
 func BenchmarkMemoryAppend(b *testing.B) {

@@ -9,38 +9,89 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"agent-server/eventlog"
 )
 
-// Open makes an empty log for one test, closed by the test's cleanup. maxBytes
-// bounds what one session may hold; 0: the engine's default.
-type Open func(t *testing.T, maxBytes int64) eventlog.Log
+// Engine is what a run needs of an engine.
+type Engine struct {
+	// Open makes an empty log for one test, closed by the test's cleanup. maxBytes
+	// bounds what one session may hold, where the engine prunes by turns; 0: the
+	// engine's default.
+	Open func(t *testing.T, maxBytes int64) eventlog.Log
+	// Reopen closes such a log and opens what has survived it, to be closed by the
+	// test's cleanup; nil where nothing survives.
+	Reopen func(t *testing.T, l eventlog.Log) eventlog.Log
+	// PrunesTurns: a session over maxBytes loses its oldest turns. Other engines
+	// let only whole sessions go.
+	PrunesTurns bool
+}
 
-// Run runs every test of the contract against logs made by open.
-func Run(t *testing.T, open Open) {
-	for name, test := range map[string]func(*testing.T, Open){
-		"order and contiguity":          order,
-		"refuses a stale owner":         stale,
-		"a refused batch stores naught": atomic,
-		"cursor posts":                  cursors,
-		"byte budget of a read":         budget,
-		"unseen session":                unseen,
-		"admissions":                    admissions,
-		"pruning spares the running":    pruning,
-		"pruning spares the unread":     unread,
-		"honest about what is gone":     gone,
-		"sessions are independent":      independent,
-		"concurrent append and read":    concurrent,
-	} {
-		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, open) })
+// test is one test of the contract.
+type test func(*testing.T, Engine)
+
+// Run runs every test of the contract that concerns the engine.
+func Run(t *testing.T, e Engine) {
+	run(t, e, contract)
+	if e.PrunesTurns {
+		run(t, e, pruners)
+	}
+	if e.Reopen != nil {
+		run(t, e, survivors)
 	}
 }
+
+func run(t *testing.T, e Engine, tests map[string]test) {
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, e) })
+	}
+}
+
+// contract is for every engine, pruners for those that prune by turns, survivors
+// for those that can be opened again.
+var (
+	contract = map[string]test{
+		"order and contiguity":            order,
+		"refuses a stale owner":           stale,
+		"a refused batch stores naught":   atomic,
+		"cursor posts":                    cursors,
+		"byte budget of a read":           budget,
+		"both encodings":                  encodings,
+		"unseen session":                  unseen,
+		"admissions":                      admissions,
+		"sessions are independent":        independent,
+		"concurrent append and read":      concurrent,
+		"holes where deltas were":         holes,
+		"no hole without a snapshot":      unrestated,
+		"no hole under a reader":          unreadDeltas,
+		"chained reads from every cursor": chained,
+		"concurrent reads over holes":     concurrentHoles,
+		"identity":                        identity,
+		"catalog":                         catalog,
+		"catalog pages":                   pages,
+		"removed session":                 removed,
+	}
+	pruners = map[string]test{
+		"pruning spares the running": pruning,
+		"pruning spares the unread":  unread,
+		"honest about what is gone":  gone,
+	}
+	survivors = map[string]test{}
+)
 
 // Record makes a record of about size bytes that tells its seq.
 func Record(session string, seq, turn int64, size int) eventlog.Record {
 	head := fmt.Sprintf(`%s{"sessionId":%q,"seq":%d,"event":`, eventlog.Prefix, session, seq)
 	body := fmt.Sprintf(`{"type":"x","n":%d,"pad":"%0*d"}`, seq, size, 0)
 	return eventlog.Record{Seq: seq, Line: []byte(head + body + "}}\n"), EventAt: len(head), Durable: true, Turn: turn}
+}
+
+// delta makes a record that need not be kept once a snapshot restates it.
+func delta(session string, seq, turn int64, size int) eventlog.Record {
+	r := Record(session, seq, turn, size)
+	r.Durable = false
+	return r
 }
 
 func fill(t *testing.T, l eventlog.Log, session string, from, to, turn int64, size int) {
@@ -56,23 +107,31 @@ func fill(t *testing.T, l eventlog.Log, session string, from, to, turn int64, si
 func seqs(t *testing.T, l eventlog.Log, session string, after int64) []int64 {
 	t.Helper()
 	var out []int64
+	for _, r := range read(t, l, session, after, 1<<10) {
+		out = append(out, r.Seq)
+	}
+	return out
+}
+
+// read gives every record after a cursor, a page at a time.
+func read(t *testing.T, l eventlog.Log, session string, after int64, page int) []eventlog.Record {
+	t.Helper()
+	var out []eventlog.Record
 	for {
-		rs, err := l.Read(session, after, 1<<10)
+		rs, err := l.Read(session, after, page)
 		if err != nil {
 			t.Fatalf("read after %d: %v", after, err)
 		}
 		if len(rs) == 0 {
 			return out
 		}
-		for _, r := range rs {
-			out = append(out, r.Seq)
-		}
+		out = append(out, rs...)
 		after = rs[len(rs)-1].Seq
 	}
 }
 
-func order(t *testing.T, open Open) {
-	l := open(t, 0)
+func order(t *testing.T, e Engine) {
+	l := e.Open(t, 0)
 	fill(t, l, "s", 1, 50, 1, 40)
 	got := seqs(t, l, "s", 0)
 	if len(got) != 50 {
@@ -96,8 +155,8 @@ func order(t *testing.T, open Open) {
 	}
 }
 
-func stale(t *testing.T, open Open) {
-	l := open(t, 0)
+func stale(t *testing.T, e Engine) {
+	l := e.Open(t, 0)
 	fill(t, l, "s", 1, 3, 1, 10)
 	for _, seq := range []int64{1, 3, 5, 0, -1} {
 		err := l.Append("s", eventlog.Batch{Records: []eventlog.Record{Record("s", seq, 1, 10)}})
@@ -111,8 +170,8 @@ func stale(t *testing.T, open Open) {
 	}
 }
 
-func atomic(t *testing.T, open Open) {
-	l := open(t, 0)
+func atomic(t *testing.T, e Engine) {
+	l := e.Open(t, 0)
 	fill(t, l, "s", 1, 2, 1, 10)
 	bad := eventlog.Batch{Admission: &eventlog.Admission{TurnID: "t"},
 		Records: []eventlog.Record{Record("s", 3, 1, 10), Record("s", 5, 1, 10)}}
@@ -128,8 +187,8 @@ func atomic(t *testing.T, open Open) {
 	}
 }
 
-func cursors(t *testing.T, open Open) {
-	l := open(t, 0)
+func cursors(t *testing.T, e Engine) {
+	l := e.Open(t, 0)
 	fill(t, l, "s", 1, 5, 1, 10)
 	for after, want := range map[int64]int{0: 5, 1: 4, 4: 1, 5: 0, 6: 0, 99: 0} {
 		if got := seqs(t, l, "s", after); len(got) != want {
@@ -142,8 +201,8 @@ func cursors(t *testing.T, open Open) {
 	}
 }
 
-func budget(t *testing.T, open Open) {
-	l := open(t, 0)
+func budget(t *testing.T, e Engine) {
+	l := e.Open(t, 0)
 	fill(t, l, "s", 1, 10, 1, 1000)
 	if rs, _ := l.Read("s", 0, 1); len(rs) != 1 {
 		t.Errorf("a budget of 1 gives %d records, want 1", len(rs))
@@ -153,8 +212,30 @@ func budget(t *testing.T, open Open) {
 	}
 }
 
-func unseen(t *testing.T, open Open) {
-	l := open(t, 0)
+func encodings(t *testing.T, e Engine) {
+	l := e.Open(t, 0)
+	r := Record("s", 1, 3, 10)
+	r.Base = []byte(eventlog.Prefix + `{"shown":"otherwise"}` + "}\n")
+	if err := l.Append("s", eventlog.Batch{Records: []eventlog.Record{r}}); err != nil {
+		t.Fatal(err)
+	}
+	if e.Reopen != nil {
+		l = e.Reopen(t, l)
+	}
+	got, err := l.Read("s", 0, 10)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%d records, %v", len(got), err)
+	}
+	if diff := cmp.Diff(r, got[0]); diff != "" {
+		t.Errorf("the record came back otherwise (-put +got):\n%s", diff)
+	}
+	if b := string(got[0].BaseEnvelope()); b != `{"shown":"otherwise"}` {
+		t.Errorf("base envelope %s", b)
+	}
+}
+
+func unseen(t *testing.T, e Engine) {
+	l := e.Open(t, 0)
 	info, err := l.Open("s")
 	if err != nil || info.NextSeq != 1 || info.Admissions != nil {
 		t.Errorf("open: %+v, %v", info, err)
@@ -167,8 +248,8 @@ func unseen(t *testing.T, open Open) {
 	}
 }
 
-func admissions(t *testing.T, open Open) {
-	l := open(t, 0)
+func admissions(t *testing.T, e Engine) {
+	l := e.Open(t, 0)
 	for i, id := range []string{"a", "b"} {
 		a := &eventlog.Admission{TurnID: id, Hash: [32]byte{byte(i)}}
 		if err := l.Append("s", eventlog.Batch{Admission: a, Records: []eventlog.Record{Record("s", int64(i+1), int64(i+1), 1)}}); err != nil {
@@ -181,68 +262,8 @@ func admissions(t *testing.T, open Open) {
 	}
 }
 
-func pruning(t *testing.T, open Open) {
-	l := open(t, 20_000)
-	fill(t, l, "s", 1, 10, 1, 900)
-	fill(t, l, "s", 11, 15, 2, 900)
-	fill(t, l, "s", 16, 60, 3, 900)
-	first, last, ok := l.Range("s")
-	if first != 16 || last != 60 || !ok {
-		t.Fatalf("range %d..%d %v, want the running turn whole and nothing else", first, last, ok)
-	}
-	fill(t, l, "s", 61, 61, 4, 10)
-	if first, _, _ := l.Range("s"); first != 61 {
-		t.Fatalf("first %d, want the ended turn pruned by the next", first)
-	}
-}
-
-func unread(t *testing.T, open Open) {
-	l := open(t, 20_000)
-	cursor := int64(3)
-	put := func(from, to, turn, running int64) {
-		for seq := from; seq <= to; seq++ {
-			b := eventlog.Batch{Records: []eventlog.Record{Record("s", seq, turn, 900)}, Running: running,
-				Unread: func() int64 { return cursor + 1 }}
-			if err := l.Append("s", b); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	put(1, 40, 1, 1)
-	put(41, 41, 1, 0) // the turn's end, far over the budget
-	put(42, 60, 2, 2) // and the next turn
-	if got := seqs(t, l, "s", cursor); len(got) != 57 {
-		t.Fatalf("a reader at %d is given %d records, want 57", cursor, len(got))
-	}
-	cursor = 60
-	put(61, 61, 2, 2)
-	if first, _, _ := l.Range("s"); first != 42 {
-		t.Errorf("first %d once all is read, want the running turn alone", first)
-	}
-}
-
-func gone(t *testing.T, open Open) {
-	l := open(t, 5_000)
-	for turn := int64(1); turn <= 10; turn++ {
-		fill(t, l, "s", turn, turn, turn, 900)
-	}
-	first, _, _ := l.Range("s")
-	if first <= 1 {
-		t.Fatal("nothing was pruned")
-	}
-	if _, err := l.Read("s", first-2, 10); !errors.Is(err, eventlog.ErrGone) {
-		t.Errorf("one before the first retained: %v, want ErrGone", err)
-	}
-	if rs, err := l.Read("s", first-1, 10); err != nil || rs[0].Seq != first {
-		t.Errorf("the first retained: %v, %v", rs, err)
-	}
-	if info, _ := l.Open("s"); info.NextSeq != 11 {
-		t.Errorf("next seq %d after pruning, want 11", info.NextSeq)
-	}
-}
-
-func independent(t *testing.T, open Open) {
-	l := open(t, 0)
+func independent(t *testing.T, e Engine) {
+	l := e.Open(t, 0)
 	fill(t, l, "a", 1, 3, 1, 10)
 	fill(t, l, "b", 1, 2, 1, 10)
 	if a, b := len(seqs(t, l, "a", 0)), len(seqs(t, l, "b", 0)); a != 3 || b != 2 {
@@ -250,9 +271,9 @@ func independent(t *testing.T, open Open) {
 	}
 }
 
-func concurrent(t *testing.T, open Open) {
+func concurrent(t *testing.T, e Engine) {
 	const n = 2000
-	l := open(t, 0)
+	l := e.Open(t, 0)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
