@@ -29,6 +29,9 @@ type Options struct {
 	// shown whole again, in milliseconds, for logs that store no deltas; 0: only
 	// when it has doubled.
 	RestateAfter int64
+	// MaxEventBytes bounds each text of an event that may be cut: a tool's output,
+	// error and content, and the data of raw; 0 is DefaultMaxEventBytes.
+	MaxEventBytes int
 }
 
 // DefaultIdleTimeout is five minutes, in milliseconds.

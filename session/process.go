@@ -216,9 +216,9 @@ func (m *Machine) sayRaw(line []byte) {
 	if t == nil || t.cfg.IncludeRaw == nil || !*t.cfg.IncludeRaw || !json.Valid(line) {
 		return
 	}
+	data, meta := m.fitRaw(line)
 	m.emit(&protocol.Raw{
-		SessionID: m.o.SessionID, TurnID: t.id, Harness: m.info.ID,
-		Data: append(protocol.Object(nil), line...), Timestamp: m.now,
+		SessionID: m.o.SessionID, TurnID: t.id, Harness: m.info.ID, Data: data, Timestamp: m.now, Meta: meta,
 	})
 }
 

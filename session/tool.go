@@ -114,10 +114,10 @@ func (m *Machine) showTool(t *tool) {
 	if p, ok := state.(*protocol.PendingState); ok {
 		state = &protocol.PendingState{PartialInput: t.partial.String(), Meta: p.Meta}
 	}
-	m.show(t.at, &protocol.ToolPart{
+	m.show(t.at, m.fit(&protocol.ToolPart{
 		PartHead: t.head, ToolCallID: t.call, ToolName: toolName(t.name), Kind: t.kind, Title: t.title,
 		Locations: t.locations, Subagent: t.subagent, State: state,
-	})
+	}))
 }
 
 // toolName is a tool's name; readers always find one.
