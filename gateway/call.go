@@ -29,11 +29,18 @@ type call struct {
 type barrier struct {
 	Session string `json:"session"`
 	Seq     int64  `json:"seq"`
+	Effect  int64  `json:"effect,omitzero"`
 }
 
 // result answers with a result struct of package protocol, at once: nothing need
 // be sent before it.
 func (c *call) result(v any) { c.send(v, nil, barrier{}) }
+
+// resultWith answers, and does something when the answer has its place among what the
+// connection is sent.
+func (c *call) resultWith(v any, take func()) {
+	c.send(v, nil, barrier{Effect: c.sub.effect(take)})
+}
 
 // fail answers with an error.
 func (c *call) fail(err *protocol.Error) { c.send(nil, err, barrier{}) }
@@ -48,7 +55,7 @@ func (c *call) send(v any, fault *protocol.Error, b barrier) {
 		raw := json.RawMessage(protocol.Encode(v))
 		resp.Result = &raw
 	}
-	if b.Seq > 0 {
+	if b.Seq > 0 || b.Effect > 0 {
 		raw := json.RawMessage(protocol.Encode(b))
 		resp.Meta = &raw
 	}

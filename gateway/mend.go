@@ -77,13 +77,13 @@ func (s *Session) mend() (err error) {
 	if err != nil {
 		return err
 	}
-	conv, err := s.gw.foldLog(s.id)
-	if err != nil {
+	f, err := s.gw.foldOn(reducer.Folded{}, s.id, info.NextSeq-1)
+	if err != nil && !errors.Is(err, eventlog.ErrPruned) {
 		return err
 	}
 	s.next, s.encoder.running = info.NextSeq, 0 // the log's word counts, not ours
 	var stamped []session.Stamped
-	for i, ev := range missingEnds(conv, s.id, time.Now().UnixMilli()) {
+	for i, ev := range missingEnds(f.Conversation, s.id, time.Now().UnixMilli()) {
 		stamped = append(stamped, session.Stamped{Seq: s.next + int64(i), Event: ev})
 	}
 	records := s.encoder.records(stamped)
@@ -102,30 +102,4 @@ func (g *Gateway) openLog(id string) (eventlog.Info, error) {
 		return info, fmt.Errorf("opening the log of session %s: %w", id, err)
 	}
 	return info, nil
-}
-
-// foldLog folds all that the log holds of a session; nil where it holds nothing.
-// Where the front was pruned the fold lacks what was there, and nothing of a turn
-// that still runs is ever pruned.
-func (g *Gateway) foldLog(id string) (*reducer.Conversation, error) {
-	var f reducer.Folded
-	first, last, _ := g.log.Range(id)
-	for after := first - 1; after < last; {
-		records, err := g.log.Read(id, after, replayChunk)
-		if err != nil {
-			return nil, fmt.Errorf("reading the log of session %s: %w", id, err)
-		}
-		for _, r := range records {
-			env, err := protocol.DecodeEnvelope(r.Envelope())
-			if err != nil {
-				return nil, fmt.Errorf("reading the log of session %s: %w", id, err)
-			}
-			f, _ = reducer.FoldEnvelope(f, env)
-			after = r.Seq
-		}
-		if len(records) == 0 {
-			break
-		}
-	}
-	return f.Conversation, nil
 }

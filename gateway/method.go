@@ -27,6 +27,10 @@ func methodTable() map[string]method {
 		protocol.MethodEventsReplay:      (*Gateway).eventsReplay,
 		protocol.MethodSessionClose:      (*Gateway).sessionClose,
 		protocol.MethodShutdown:          (*Gateway).shutdown,
+
+		protocol.MethodSessionSnapshot:    (*Gateway).sessionSnapshot,
+		protocol.MethodSessionSubscribe:   (*Gateway).sessionSubscribe,
+		protocol.MethodSessionUnsubscribe: (*Gateway).sessionUnsubscribe,
 	}
 }
 
@@ -73,8 +77,8 @@ func (g *Gateway) initialize(c *call, params []byte) {
 		c.fail(protocol.ErrVersionMismatch(p.ProtocolVersion))
 		return
 	}
-	open := p.Capabilities != nil && p.Capabilities.OpenHarnesses != nil && *p.Capabilities.OpenHarnesses
-	c.sub.open.Store(open)
+	v := viewOf(p.Capabilities)
+	c.sub.asked.Store(&v)
 	r := protocol.InitializeResult{ProtocolVersion: protocol.Version, InstanceID: g.instance,
 		Server: protocol.ServerInfo{Name: "agent-server"}, Harnesses: g.registry.capabilities(),
 		Capabilities: &protocol.ServerCapabilities{Durability: g.o.Durability, LogID: g.logID,
@@ -82,7 +86,7 @@ func (g *Gateway) initialize(c *call, params []byte) {
 	if g.o.Version != "" {
 		r.Server.Version = &g.o.Version
 	}
-	c.result(r)
+	c.resultWith(r, func() { c.sub.become(v) })
 }
 
 // turnStart checks what does not depend on the session, and passes the turn on.

@@ -37,7 +37,7 @@ func TestInitialize(t *testing.T) {
 		},
 		Capabilities: &protocol.ServerCapabilities{Durability: "ephemeral", LogID: r.Capabilities.LogID, MaxMessageBytes: 10 << 20,
 			IfBusy: []string{"reject"}, Methods: []string{"events/replay", "initialize", "permission/respond", "session/close",
-				"shutdown", "turn/cancel", "turn/start"}}}
+				"session/snapshot", "session/subscribe", "session/unsubscribe", "shutdown", "turn/cancel", "turn/start"}}}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}

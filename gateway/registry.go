@@ -52,6 +52,17 @@ func (r *registry) find(id protocol.HarnessID) *Registration {
 	return nil
 }
 
+// idOf is the id under which a harness was registered; what it says of itself is not
+// asked again.
+func (r *registry) idOf(reg *Registration) protocol.HarnessID {
+	for id, other := range r.byID {
+		if other == reg {
+			return id
+		}
+	}
+	return ""
+}
+
 // available lists the ids whose executable resolves and may be run, in order. It
 // is looked up each time: what is installed meanwhile is there.
 func (r *registry) available() []protocol.HarnessID {

@@ -27,6 +27,10 @@ type Session struct {
 	// lag in bytes.
 	published atomic.Int64
 	cursors   cursors
+	// ran is what runs it, or ran it last in this process; busy: a turn runs.
+	ran  atomic.Pointer[Registration]
+	busy atomic.Bool
+	kept kept
 
 	// mu guards everything below. step, ask, start and a child's sink take it.
 	mu sync.Mutex
@@ -156,6 +160,7 @@ func (s *Session) open(reg *Registration) door {
 	}
 	s.next = info.NextSeq
 	s.reg, s.machine, s.over = reg, session.New(o), make(chan struct{})
+	s.ran.Store(reg)
 	if s.gw.o.Observer != nil {
 		s.gw.o.Observer.Opened(o)
 	}
@@ -241,7 +246,7 @@ func (s *Session) append(admit *session.Admission, records []eventlog.Record) er
 		return nil
 	}
 	b := eventlog.Batch{Admission: (*eventlog.Admission)(admit), Records: records, Running: s.encoder.running,
-		Unread: s.unread}
+		Unread: s.unread, Restated: s.restated()}
 	if err := s.gw.log.Append(s.id, b); err != nil {
 		return err
 	}
@@ -259,9 +264,11 @@ func (s *Session) publish(records []eventlog.Record) {
 	for i := range records {
 		n += len(records[i].Line)
 	}
+	s.busy.Store(s.encoder.running != 0)
 	s.published.Add(int64(n))
 	s.head.Store(records[len(records)-1].Seq)
 	s.cursors.wake()
+	s.dropIdleFold()
 }
 
 // letGo parts with the machine, which has ended or is given up; its process, if

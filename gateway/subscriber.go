@@ -10,6 +10,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"agent-server/eventlog"
+	"agent-server/protocol"
 )
 
 // ConnectOptions say what kind of connection it is.
@@ -36,33 +37,50 @@ const (
 )
 
 // Subscriber is one connection's view of the gateway: what it calls (it is a
-// jsonrpc2.Handler) and what it pulls from (it is a transport.Source). A cursor
-// a session, no queue: a slow consumer holds no memory of its own, and live and
-// replay are one code path. Its writer alone calls Mark and Read.
+// jsonrpc2.Handler) and what it pulls from (it is a transport.Source, and a
+// transport.Effector). A cursor a session, no queue: a slow consumer holds no memory
+// of its own, and live and replay are one code path. Its writer alone calls Mark,
+// Read and Effect.
 type Subscriber struct {
 	gw *Gateway
 	o  ConnectOptions
 	// wake receives, coalesced, when a head has moved; done is closed when the
-	// connection is gone.
+	// connection is gone, left is set before.
 	wake  chan struct{}
 	done  chan struct{}
 	close sync.Once
-	// open: the connection asked for openHarnesses.
-	open atomic.Bool
+	left  atomic.Bool
+	// asked is the view that the last initialize has asked for: what its requests go
+	// by. picky is whether new sessions are not for it.
+	asked atomic.Pointer[view]
+	picky atomic.Bool
 
 	mu sync.Mutex
 	// dirty are cursors whose session's head has moved since the last Mark.
 	dirty []*cursor
-	// byID are all cursors.
+	// byID are all cursors by which it is sent events.
 	byID map[string]*cursor
+	// wishes are the latest requests to be sent a session, or no longer, that have not
+	// taken effect.
+	wishes map[string]*wish
+	// effects wait for their answers' places; lastEffect is the latest one's number.
+	effects    map[int64]func()
+	lastEffect int64
 
-	// due are the cursors of this round; the writer goroutine's alone.
-	due []*cursor
+	// What follows is the writer goroutine's alone. view is what it writes by: that
+	// of the last initialize whose answer has its place. due are the cursors of this
+	// round; way is where it reads.
+	view view
+	due  []*cursor
+	way  passage
 }
 
 // newSubscriber is a connection that holds no cursor yet.
 func newSubscriber(g *Gateway, o ConnectOptions) *Subscriber {
-	return &Subscriber{gw: g, o: o, wake: make(chan struct{}, 1), done: make(chan struct{}), byID: map[string]*cursor{}}
+	sub := &Subscriber{gw: g, o: o, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		byID: map[string]*cursor{}, wishes: map[string]*wish{}, effects: map[int64]func(){}}
+	sub.asked.Store(&view{})
+	return sub
 }
 
 // Handle serves one request; it does not block. It is the library's handler.
@@ -79,7 +97,9 @@ func (sub *Subscriber) Wake() <-chan struct{} { return sub.wake }
 // Close implements transport.Source: the connection is gone.
 func (sub *Subscriber) Close() {
 	sub.close.Do(func() {
-		// In this order: who waits for the connection finds it gone.
+		// In this order: who gives it a cursor meanwhile takes that back, and who waits
+		// for the connection finds it gone.
+		sub.left.Store(true)
 		sub.gw.disconnect(sub)
 		close(sub.done)
 	})
@@ -98,13 +118,19 @@ func (sub *Subscriber) Mark() {
 		c.dirty.Store(false)
 	}
 	for _, c := range fresh {
-		if !c.due {
-			c.due = true
-			sub.due = append(sub.due, c)
-		}
+		sub.enlist(c)
 	}
 	for _, c := range sub.due {
-		c.mark = c.s.head.Load()
+		c.look()
+	}
+}
+
+// enlist puts a cursor into the round's list, once. One that has yet to take effect
+// waits for that.
+func (sub *Subscriber) enlist(c *cursor) {
+	if c.active && !c.due {
+		c.due = true
+		sub.due = append(sub.due, c)
 	}
 }
 
@@ -125,48 +151,67 @@ func (sub *Subscriber) Read(dst []byte, session string, seq int64, budget int) (
 		// holds up no other.
 		c := sub.due[0]
 		sub.due = sub.due[1:]
+		c.due = false
+		if !c.active {
+			continue // another has taken its place
+		}
 		var more bool
 		var err error
 		if dst, more, err = sub.read(dst, c, c.mark, limit-len(dst)); err != nil {
 			return dst, false, err
 		}
-		if c.due = more; more {
-			sub.due = append(sub.due, c)
+		if more {
+			sub.enlist(c)
 		}
 	}
 	return dst, len(sub.due) > 0, nil
 }
 
 // read appends one session's lines after its cursor, up to a seq, and says
-// whether more of them are due. A log that holds nothing more has nothing due. One
-// that has let go what is due is an error, and ends the connection: to skip it
-// would be a silent loss.
+// whether more of them are due. A log that has let go what is due to a connection
+// ends that connection, or, where it has a chain, the session's events on it: to skip
+// them would be a silent loss.
 func (sub *Subscriber) read(dst []byte, c *cursor, upto int64, budget int) ([]byte, bool, error) {
 	after := c.seq.Load()
 	if after >= upto {
-		return dst, false, nil
+		return c.sync(dst), false, nil
 	}
 	records, err := sub.gw.log.Read(c.s.id, after, max(budget, 1))
 	if errors.Is(err, eventlog.ErrGone) {
-		return dst, false, &LagError{Session: c.s.id, After: after}
+		return sub.lose(dst, c)
 	}
 	if err != nil {
 		return dst, false, fmt.Errorf("reading session %s after seq %d: %w", c.s.id, after, err)
 	}
-	bytes := 0
-	for _, r := range records {
-		if r.Seq > upto {
-			break
+	// The whole of it is set anew, so that nothing of the last reading is kept.
+	way := &sub.way
+	*way = passage{gw: sub.gw, session: c.s.id, view: c.view(), records: records, at: after, upto: upto, prev: c.prev}
+	for limit := len(dst) + budget; len(dst) < limit && way.step(); {
+		dst = way.append(dst)
+		if c.syncing && way.at >= c.goal {
+			c.seq.Store(way.at)
+			dst = c.sync(dst)
 		}
-		line := r.Line
-		if r.Base != nil && !sub.open.Load() {
-			line = r.Base
-		}
-		dst = append(dst, line...)
-		after, bytes = r.Seq, bytes+len(r.Line)
 	}
-	c.advance(after, bytes)
-	return dst, len(records) > 0 && after < upto, nil
+	after, c.prev = way.at, way.prev
+	c.advance(after, way.passed)
+	*way = passage{}
+	return c.sync(dst), after < upto, nil
+}
+
+// lose gives up what the log no longer holds. A connection with a chain is told so,
+// and is sent nothing more of the session until it subscribes again; any other ends.
+func (sub *Subscriber) lose(dst []byte, c *cursor) ([]byte, bool, error) {
+	if !c.view().chained {
+		return dst, false, &LagError{Session: c.s.id, After: c.seq.Load()}
+	}
+	first, last, ok := sub.gw.log.Range(c.s.id)
+	if !ok {
+		first = last + 1
+	}
+	sub.deactivate(c)
+	return appendNotification(dst, protocol.NotificationLagged,
+		protocol.EventsLagged{SessionID: c.s.id, LastSeq: c.prev, FirstAvailableSeq: first}), false, nil
 }
 
 // closeTryAgain is the code of a WebSocket whose peer fell too far behind. It is
@@ -201,19 +246,23 @@ func (sub *Subscriber) cursor(session string) *cursor {
 	return sub.byID[session]
 }
 
-// hold takes a cursor.
-func (sub *Subscriber) hold(session string, c *cursor) {
+// hold makes a cursor the one by which a session is sent; it gives the one whose place
+// that takes.
+func (sub *Subscriber) hold(session string, c *cursor) (before *cursor) {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
+	before = sub.byID[session]
 	sub.byID[session] = c
+	return before
 }
 
-// drop lets a cursor go, unless another has taken its place.
-func (sub *Subscriber) drop(session string, c *cursor) {
+// drop lets a session's cursor go, unless that of another session by its name has
+// taken its place.
+func (sub *Subscriber) drop(s *Session) {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
-	if sub.byID[session] == c {
-		delete(sub.byID, session)
+	if c := sub.byID[s.id]; c != nil && c.s == s {
+		delete(sub.byID, s.id)
 	}
 }
 

@@ -29,6 +29,7 @@ type batch struct {
 	// bytes are the answers so far, joined by commas.
 	bytes    []byte
 	barriers []Barrier
+	effects  []int64
 }
 
 // answer is a line to be written, after its barriers have been passed.
@@ -37,6 +38,8 @@ type answer struct {
 	id       []byte
 	line     []byte
 	barriers []Barrier
+	// effects are told to the Source once the line has its place; see Effector.
+	effects []int64
 }
 
 // overflow is what a member of a batch is answered with whose place is taken: what
@@ -56,13 +59,14 @@ func (b *batch) join(a answer) (answer, bool) {
 	}
 	b.bytes = append(b.bytes, a.line...)
 	b.barriers = append(b.barriers, a.barriers...)
+	b.effects = append(b.effects, a.effects...)
 	b.open--
 	if b.open > 0 {
 		return answer{}, false
 	}
 	whole := make([]byte, 0, len(b.bytes)+3)
 	whole = append(append(append(whole, '['), b.bytes...), ']')
-	return answer{line: whole, barriers: b.barriers}, true
+	return answer{line: whole, barriers: b.barriers, effects: b.effects}, true
 }
 
 // encode writes a response the way the protocol spells it: jsonrpc, id, then
@@ -106,17 +110,22 @@ func appendError(b []byte, e *jsonrpc2.Error) []byte {
 	return append(b, '}')
 }
 
-// barriersOf takes the barrier off a response; a meta member that is none of ours
-// is dropped with it.
-func barriersOf(r *jsonrpc2.Response) []Barrier {
+// place takes barrier and effect off a response, for its answer; a meta member that
+// is none of ours is dropped with them.
+func (a *answer) place(r *jsonrpc2.Response) {
 	if r.Meta == nil {
-		return nil
+		return
 	}
 	var b Barrier
-	if err := json.Unmarshal(*r.Meta, &b); err != nil || b.Seq == 0 {
-		return nil
+	if err := json.Unmarshal(*r.Meta, &b); err != nil {
+		return
 	}
-	return []Barrier{b}
+	if b.Seq != 0 {
+		a.barriers = []Barrier{b}
+	}
+	if b.Effect != 0 {
+		a.effects = []int64{b.Effect}
+	}
 }
 
 // refusal is an answer to what was no request: its id is null. data is JSON; "":

@@ -30,13 +30,26 @@ type Source interface {
 	Close()
 }
 
+// Effector is a Source some of whose answers change what it is read from: a
+// subscription moves a cursor, and what stands before its answer was read by the
+// old one.
+type Effector interface {
+	// Effect says that the answer with this Barrier.Effect has its place in the
+	// bytes: what is read from now on stands behind it. The writer goroutine calls it,
+	// between two reads.
+	Effect(n int64)
+}
+
 // Barrier stands, encoded as JSON, in the meta member of a jsonrpc2.Response:
 // the answer is written after that session has been sent up to that seq. The
-// stream takes it off; it never reaches the wire. An answer without one is
-// written first in its round.
+// stream takes it off; it never reaches the wire. An answer without one, or whose
+// Seq is 0, is written first in its round.
 type Barrier struct {
 	// Session is the session.
 	Session string `json:"session"`
 	// Seq is the last event that precedes the answer.
 	Seq int64 `json:"seq"`
+	// Effect is told to a Source that is an Effector when the answer has its place;
+	// 0: nothing is.
+	Effect int64 `json:"effect,omitzero"`
 }

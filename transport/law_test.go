@@ -47,3 +47,21 @@ func TestLaw87_answerWithItsHead(t *testing.T) {
 	src.show("other")
 	hearAll(w, answerOf("1"), "other:1", "s:1", "s:2", "s:3")
 }
+
+// Law 110: what an answer changes of a connection's reading holds from that
+// answer's place in the bytes on, before it and behind it alike.
+func TestLaw110_effectInItsPlace(t *testing.T) {
+	t.Parallel()
+	var w *wire
+	at := map[string]transport.Barrier{"first": {Effect: 2}, "behind": {Session: "s", Seq: 4, Effect: 3}}
+	w = dial(t, func(c *jsonrpc2.Conn, r *jsonrpc2.Request) {
+		w.src.log("s", 3)
+		sendAfter(c, r, "1", at[r.Method])
+		w.src.show("s")
+	}, transport.Options{})
+	defer w.hangUp()
+	w.tell(`{"jsonrpc":"2.0","id":1,"method":"first"}`)
+	hearAll(w, answerOf("1"), "s:3")
+	w.tell(`[{"jsonrpc":"2.0","id":2,"method":"behind"}]`)
+	hearAll(w, "s:4", "["+answerOf("2")+"]", "s:4", "s:5", "s:6")
+}

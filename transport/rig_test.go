@@ -226,6 +226,13 @@ func (s *source) Read(dst []byte, session string, seq int64, budget int) ([]byte
 	return dst, false, nil
 }
 
+// Effect implements transport.Effector: session s goes on behind seq n.
+func (s *source) Effect(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent["s"] = n
+}
+
 func (s *source) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,7 +25,9 @@ func (s *Stream) WriteObject(any) error {
 	if p == nil {
 		return fmt.Errorf("request %d was answered before", r.ID.Num)
 	}
-	s.queue(answer{id: p.id, line: encode(p.id, r), barriers: barriersOf(r)}, p.batch)
+	a := answer{id: p.id, line: encode(p.id, r)}
+	a.place(r)
+	s.queue(a, p.batch)
 	return nil
 }
 
@@ -110,7 +112,7 @@ func (s *Stream) round(buf []byte) ([]byte, bool, error) {
 	answers := s.takeAnswers()
 	for _, a := range answers {
 		if len(a.barriers) == 0 {
-			buf = append(buf, a.line...)
+			buf = s.put(buf, a)
 		}
 	}
 	var err error
@@ -148,7 +150,19 @@ func (s *Stream) afterBarriers(buf []byte, a answer) ([]byte, error) {
 			}
 		}
 	}
-	return append(buf, a.line...), nil
+	return s.put(buf, a), nil
+}
+
+// put gives an answer its place, and lets take effect what does so there: what is
+// read from here on stands behind it.
+func (s *Stream) put(buf []byte, a answer) []byte {
+	buf = append(buf, a.line...)
+	if e, ok := s.source.(Effector); ok {
+		for _, n := range a.effects {
+			e.Effect(n)
+		}
+	}
+	return buf
 }
 
 // takeAnswers empties the queue; whoever waits for room may go on.
