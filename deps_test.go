@@ -47,7 +47,7 @@ harness/acp            | pure    | protocol harness harness/rpcline             
 harness/process        | io      | -                                                        | zap sys
 eventlog               | io      | protocol                                                 | -
 eventlog/eventlogtest  | tooling | protocol eventlog                                        | cmp
-eventlog/sqlite        | io      | protocol eventlog                                        | -
+eventlog/sqlite        | io      | protocol eventlog                                        | sqlite
 transport              | io      | protocol                                                 | codec jsonrpc2 websocket zap
 gateway                | io      | protocol reducer session harness harness/process eventlog | jsonrpc2 zap
 client                 | io      | protocol echo seqcursor reducer transport                | codec jsonrpc2
@@ -73,6 +73,7 @@ var modules = map[string]string{
 	"cobra":     "github.com/spf13/cobra",
 	"jsonrpc2":  "github.com/sourcegraph/jsonrpc2",
 	"schema":    "github.com/invopop/jsonschema",
+	"sqlite":    "zombiezen.com/go/sqlite",
 	"sys":       "golang.org/x/sys",
 	"term":      "golang.org/x/term",
 	"websocket": "github.com/gorilla/websocket",
