@@ -31,10 +31,12 @@ type Configure struct {
 }
 
 // Cancel asks for the end of the running turn. It comes only after Registered
-// and at most once a turn; the broker has been drained before, so a translator
-// writes here what its harness wants for requests still open. (A turn that is
-// cancelled before PromptWritten ends at once, and its process with it: the
-// prompt that the translator holds must never be written.)
+// and at most once a turn; a harness turn counts as registered from its start on,
+// and comes a second time only where the main loop woke after the first (without a
+// main loop it means what runs in the background). The broker has been drained
+// before, so a translator writes here what its harness wants for requests still
+// open. (A turn that is cancelled before PromptWritten ends at once, and its
+// process with it: the prompt that the translator holds must never be written.)
 type Cancel struct{}
 
 // Steer puts a further prompt into the running turn, between its steps. It comes

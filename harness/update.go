@@ -202,6 +202,21 @@ type Woken struct {
 	Trigger string
 }
 
+// SessionInfo: what the harness reports of the session itself. nil members keep
+// what was known; what was reported before may be repeated.
+type SessionInfo struct {
+	// Title is what it calls the session.
+	Title *string
+	// Mode is its own current mode.
+	Mode *string
+	// Modes are those it has, as it describes them.
+	Modes []protocol.Object
+	// Commands are those it has, as it describes them.
+	Commands []protocol.Object
+	// Model is what it runs on.
+	Model *string
+}
+
 // Finished: the turn is over, by the harness's own word.
 type Finished struct {
 	// Reason is why; cancelled only where the harness says so structurally.
@@ -251,6 +266,7 @@ func (Compaction) update()    {}
 func (Notice) update()        {}
 func (Background) update()    {}
 func (Woken) update()         {}
+func (SessionInfo) update()   {}
 func (Finished) update()      {}
 func (Rejected) update()      {}
 func (ResumeFailed) update()  {}

@@ -169,6 +169,9 @@ const (
 	MetaBy           = "agent-server/by"
 	MetaAbandoned    = "agent-server/abandoned"
 	MetaElided       = "agent-server/elided"
+	// MetaInput is the turn's input on turn.queued: a queue in memory may be lost,
+	// what was written must not be.
+	MetaInput = "agent-server/input"
 )
 
 // Reasons of session.ended.

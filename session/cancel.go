@@ -29,10 +29,14 @@ type cancelling struct {
 	waiting []Token
 }
 
-// cancelTurn takes a cancel. One that is stamped with a turn that does not run
-// touches nothing.
+// cancelTurn takes a cancel. One that is stamped with a turn that waits takes it
+// out of the queue; with one that neither runs nor waits it touches nothing.
 func (m *Machine) cancelTurn(in CancelTurn) {
 	t := m.turn
+	if m.unqueue(in.TurnID, protocol.UnqueuedCancelled) {
+		m.reply(in.Token, protocol.TurnCancelResult{Outcome: protocol.CancelCancelled, TurnID: &in.TurnID})
+		return
+	}
 	if t == nil || in.TurnID != "" && in.TurnID != t.id {
 		m.reply(in.Token, m.noActiveTurn())
 		return

@@ -21,10 +21,12 @@ type chaosHarness struct {
 	made  []*chaos
 	// written are the turns whose prompt was written and not lost again.
 	written map[string]bool
+	// own says whether the open turn is one that the harness opened.
+	own bool
 }
 
 func (h *chaosHarness) Info() harness.Info {
-	return harness.Info{ID: protocol.HarnessClaudeCode}
+	return harness.Info{ID: protocol.HarnessClaudeCode, Steer: h.seed%3 > 0}
 }
 
 func (h *chaosHarness) Check(cfg protocol.RunConfig) ([]protocol.Fault, []harness.Diagnostic) {
@@ -76,10 +78,36 @@ type chaos struct {
 // Line says what the line's numbers draw.
 func (tr *chaos) Line(line []byte) harness.Output {
 	tr.alive()
+	if n, calm := strings.CutPrefix(string(line), "calm "); calm {
+		return tr.calm(n)
+	}
 	a, b, _ := strings.Cut(string(line), " ")
 	x, _ := strconv.ParseUint(a, 10, 64)
 	y, _ := strconv.ParseUint(b, 10, 64)
 	return tr.babble(rand.New(rand.NewPCG(x, y)), 3)
+}
+
+// calm says what a harness says that does nothing wrong: without it few runs come
+// far.
+func (tr *chaos) calm(n string) harness.Output {
+	one := func(u ...harness.Update) harness.Output { return harness.Output{Updates: u} }
+	switch n {
+	case "0", "1":
+		if tr.turn == "" {
+			return harness.Output{}
+		}
+		tr.registered = true
+		return one(tr.write(), harness.Registered{})
+	case "2":
+		return one(harness.Background{Tasks: []harness.Task{{ID: "b", Call: "c1"}}})
+	case "3":
+		return one(harness.PartSet{Part: "p9", Owner: "c1", Value: &protocol.TextPart{Text: "x", State: protocol.StateDone}})
+	case "4":
+		return one(harness.Woken{})
+	case "5":
+		return one(harness.Finished{Reason: protocol.StopEndTurn})
+	}
+	return one(harness.Background{})
 }
 
 // Step checks the input against the contract, and reacts.
@@ -92,6 +120,8 @@ func (tr *chaos) Step(in harness.Input) harness.Output {
 		return tr.configure()
 	case harness.Cancel:
 		return tr.cancel()
+	case harness.Steer:
+		return tr.steer(in)
 	case harness.Resolve:
 		return tr.resolve(in)
 	case harness.Exited:
@@ -142,7 +172,7 @@ func (tr *chaos) configure() harness.Output {
 }
 
 func (tr *chaos) cancel() harness.Output {
-	if !tr.registered || tr.cancelled {
+	if (!tr.registered || tr.cancelled) && !tr.h.own {
 		tr.h.fault("cancel of a turn that is registered %v, cancelled %v", tr.registered, tr.cancelled)
 	}
 	tr.cancelled = true
@@ -155,6 +185,19 @@ func (tr *chaos) cancel() harness.Output {
 	if tr.random.IntN(4) == 0 {
 		out.Updates = []harness.Update{cancelledByHarness}
 	}
+	return out
+}
+
+func (tr *chaos) steer(in harness.Steer) harness.Output {
+	if !tr.registered || tr.cancelled || tr.h.own || tr.h.seed%3 == 0 {
+		tr.h.fault("law 145: steered by %s, registered %v, cancelled %v, a harness turn %v", in.Turn, tr.registered, tr.cancelled, tr.h.own)
+	}
+	if tr.h.written[in.Turn] {
+		tr.h.fault("law 145: steered by %s, which was written before", in.Turn)
+	}
+	tr.h.written[in.Turn] = true
+	out := tr.babble(tr.random, 1)
+	out.Stdin = []byte("further prompt\n")
 	return out
 }
 
@@ -244,7 +287,7 @@ func (tr *chaos) update(r *rand.Rand) harness.Update {
 
 // lifeUpdate draws an update of the turn's or the session's life.
 func (tr *chaos) lifeUpdate(r *rand.Rand) harness.Update {
-	switch r.IntN(12) {
+	switch r.IntN(18) {
 	case 0, 1:
 		tr.registered = true
 		return harness.Registered{}
@@ -258,14 +301,30 @@ func (tr *chaos) lifeUpdate(r *rand.Rand) harness.Update {
 		return harness.Compaction{Key: pick(r, "k1", "k2"), Status: pick(r, "in_progress", "completed", " ")}
 	case 7:
 		return harness.Notice{Category: pick(r, "", protocol.CategoryNetwork), Message: "n"}
-	case 8:
-		return harness.Background{Tasks: make([]harness.Task, r.IntN(2))}
+	case 8, 13, 14:
+		return harness.Background{Tasks: chaosTasks(r)}
 	case 9:
 		return harness.Finished{Reason: pick(r, protocol.StopEndTurn, protocol.StopCancelled, protocol.StopError, "", "_odd")}
 	case 10:
 		return harness.Rejected{}
+	case 11, 15, 16:
+		return harness.Woken{Trigger: pick(r, "", " ", "a task ended")}
+	case 12:
+		return harness.SessionInfo{
+			Title: pick(r, nil, new("a"), new("b\xff")), Model: pick(r, nil, new("m")),
+			Modes: pick(r, nil, []protocol.Object{}, []protocol.Object{protocol.Object(`{"id":1}`), protocol.Object(`[`)}),
+		}
 	}
 	return tr.loseResume()
+}
+
+// chaosTasks are none, one or two tasks; their calls are known, or not.
+func chaosTasks(r *rand.Rand) []harness.Task {
+	tasks := make([]harness.Task, r.IntN(3))
+	for i := range tasks {
+		tasks[i] = harness.Task{ID: strconv.Itoa(i), Call: pick(r, "", "c1", "c2"), Description: pick(r, "", "look around")}
+	}
+	return tasks
 }
 
 // ask draws a request, and notes that it waits: unless it waits already, it must

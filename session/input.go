@@ -20,6 +20,9 @@ type StartTurn struct {
 	Input protocol.Input
 	// Config is how to run it; its harness is the id as the client wrote it.
 	Config protocol.RunConfig
+	// IfBusy is what to do while another turn is open; "" is reject, and leaves
+	// the disposition out of the answer.
+	IfBusy protocol.IfBusy
 	// Faults are what the caller found wrong on this machine (cwd is no
 	// directory, for instance); they are answered after admission was looked
 	// up, so that a retry is deduplicated first.
@@ -88,10 +91,14 @@ type Deadline struct {
 	Timer TimerID
 }
 
-// Close asks for the end of the session. A running client turn refuses it.
+// Close asks for the end of the session. A client's turn that runs or waits
+// refuses it, unless Force; a harness turn ends with it.
 type Close struct {
-	// Token is answered by a SessionCloseResult or an error.
+	// Token is answered by a SessionCloseResult, with Force when the open turn is
+	// over, or an error.
 	Token Token
+	// Force cancels the open turn and unqueues the rest first.
+	Force bool
 }
 
 // Shutdown: the gateway ends. A running turn may finish until Drain milliseconds

@@ -21,12 +21,16 @@ type Machine struct {
 	next int64
 	// admitted are the turns of all lives of the session, with their content's
 	// hash.
-	admitted map[string][hashSize]byte
+	admitted map[string]admission
 	// timers are those that are set, the translator's too; a few at most.
 	timers []armed
 
 	// turn is the open one; nil between turns.
 	turn *turn
+	// queue are the admitted turns that wait for it to end, in order.
+	queue []StartTurn
+	// reported is what was said of the session itself.
+	reported reported
 	// proc is the live generation; nil where there is none, or only such as are
 	// being stopped.
 	proc *process
@@ -42,6 +46,10 @@ type Machine struct {
 
 	// shutting is true from Shutdown on.
 	shutting bool
+	// closing is true once a close waits for the open turn; closers are those who
+	// asked.
+	closing bool
+	closers []Token
 	// ended is true once session.ended was said.
 	ended bool
 	// alive are the generations that were asked for and have not exited, those
@@ -63,11 +71,11 @@ func New(o Options) *Machine {
 		info:     o.Harness.Info(),
 		ids:      newIDs(o.Seed),
 		next:     o.NextSeq,
-		admitted: make(map[string][hashSize]byte, len(o.Admissions)),
+		admitted: make(map[string]admission, len(o.Admissions)),
 		tools:    map[string]*tool{},
 	}
 	for _, a := range o.Admissions {
-		m.admitted[a.TurnID] = a.Hash
+		m.admitted[a.TurnID] = admission{hash: a.Hash}
 	}
 	return m
 }
@@ -108,10 +116,16 @@ func (m *Machine) Step(now int64, in Input) Output {
 
 // settle does what follows from where a step has left the session.
 func (m *Machine) settle() {
-	if m.shutting && m.turn == nil && !m.ended {
-		m.endSession(protocol.EndShutdown)
+	for m.settleOwn() || m.startNext() {
+	}
+	if !m.ended {
+		m.sayTasks(m.BackgroundTasks())
+	}
+	if (m.shutting || m.closing) && m.turn == nil && !m.ended {
+		m.endSession(m.endReason())
 	}
 	m.watchLoose()
+	m.watchOwn()
 	m.watchIdle()
 	if m.out.Spawn != nil {
 		m.alive = append(m.alive, m.out.Spawn.Gen)

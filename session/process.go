@@ -34,8 +34,8 @@ type process struct {
 	created bool
 	// resumed waits to be said by the next session.created; nil: nothing to say.
 	resumed *bool
-	// background counts what runs on beside the turns.
-	background int
+	// tasks run on beside the turns.
+	tasks []harness.Task
 	// stopping is true where the harness had itself stopped while a turn is
 	// open: its exit ends the turn.
 	stopping bool
@@ -71,6 +71,7 @@ func (m *Machine) provide() {
 // where only a new process can take it.
 func (m *Machine) reconfigure(p *process) bool {
 	if sameConfig(p.cfg, m.turn.cfg) {
+		p.cfg = m.turn.cfg // for what only the machine looks at
 		return true
 	}
 	out := p.tr.Step(harness.Configure{Old: p.cfg, New: m.turn.cfg})

@@ -469,7 +469,7 @@ func TestLaw43_evictOnlyIdle(t *testing.T) {
 		t.Errorf("clock (-want +got):\n%s", diff)
 	}
 	r.after(300_000, "idle")
-	r.look("idle", "stop 1")
+	r.look("idle", "tasks 0", "stop 1")
 	if r.m.Phase() != session.PhaseIdle || r.m.Generation() != 0 {
 		t.Error("the session did not stay")
 	}

@@ -9,11 +9,6 @@ import (
 	"agent-server/session"
 )
 
-// opens starts a text part that streams.
-func opens(key string) harness.Update {
-	return harness.PartOpened{Part: key, Kind: protocol.PartText}
-}
-
 func TestLaw140_restatedIsHonest(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -26,7 +21,7 @@ func TestLaw140_restatedIsHonest(t *testing.T) {
 	restated("nothing said", 0)
 	r.running("t")
 	restated("no delta", r.next-1)
-	r.says(opens("a"), opens("b"))
+	r.says(opened("a"), opened("b"))
 	last := r.next - 1
 	r.says(harness.TextAppended{Part: "a", Text: "1"})
 	restated("a stands alone", last)
@@ -49,7 +44,7 @@ func TestLaw141_restatedInTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *session.Options) { o.RestateAfter = 5_000 })
 	r.running("t")
-	r.says(opens("a"))
+	r.says(opened("a"))
 	r.now += 2_000
 	r.says(harness.TextAppended{Part: "a", Text: "1"})
 	if len(r.last.Timers) != 1 || r.last.Timers[0].At != epoch+5_000 {
@@ -75,7 +70,7 @@ func TestRestatedByNoClock(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.running("t")
-	r.says(opens("a"), harness.TextAppended{Part: "a", Text: "1"})
+	r.says(opened("a"), harness.TextAppended{Part: "a", Text: "1"})
 	if len(r.last.Timers) != 0 {
 		t.Errorf("timers %v", r.last.Timers)
 	}
@@ -88,7 +83,7 @@ func TestLaw142_restatedWhenDoubled(t *testing.T) {
 		open []harness.Update
 		grow func(text string) harness.Update
 	}{
-		{"text", []harness.Update{opens("a")}, func(s string) harness.Update { return harness.TextAppended{Part: "a", Text: s} }},
+		{"text", []harness.Update{opened("a")}, func(s string) harness.Update { return harness.TextAppended{Part: "a", Text: s} }},
 		{"reasoning", []harness.Update{harness.PartOpened{Part: "a", Kind: protocol.PartReasoning}},
 			func(s string) harness.Update { return harness.TextAppended{Part: "a", Text: s} }},
 		{"tool input", []harness.Update{harness.ToolSet{Call: "c", Name: "Write"}},

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 	"agent-server/session"
 	"agent-server/verify"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // rig drives one machine and holds what every test wants held: an answer a
@@ -102,7 +103,7 @@ func (r *rig) done() {
 // look compares what was told since the last look.
 func (r *rig) look(what string, want ...string) {
 	r.t.Helper()
-	if diff := cmp.Diff(want, r.lines); diff != "" {
+	if diff := gocmp.Diff(want, r.lines); diff != "" {
 		r.t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 	r.lines = nil
@@ -219,9 +220,9 @@ func answerText(a session.Answer) string {
 		return fmt.Sprint("accepted ", res.Accepted)
 	case protocol.TurnStartResult:
 		if res.Deduplicated {
-			return "deduplicated " + res.TurnID
+			return strings.TrimSpace("deduplicated " + res.TurnID + " " + string(res.Disposition))
 		}
-		return "started " + res.TurnID
+		return cmp.Or(string(res.Disposition), "started") + " " + res.TurnID
 	case protocol.SessionCloseResult:
 		return fmt.Sprint("closed ", res.Closed)
 	}
@@ -293,6 +294,20 @@ func (r *rig) eventText(ev protocol.Event) string {
 		return "compaction " + ev.Status
 	case *protocol.SessionUsage:
 		return fmt.Sprint("usage ", ev.Used)
+	}
+	return addedText(ev)
+}
+
+// addedText is an event of an added type in a few words.
+func addedText(ev protocol.Event) string {
+	if q, ok := protocol.ReadTurnQueued(ev); ok {
+		return fmt.Sprintf("queued %s at %d", q.TurnID, q.Position)
+	}
+	if u, ok := protocol.ReadTurnUnqueued(ev); ok {
+		return fmt.Sprintf("unqueued %s: %s", u.TurnID, u.Reason)
+	}
+	if u, ok := protocol.ReadSessionUpdated(ev); ok && u.BackgroundTasks != nil {
+		return fmt.Sprintf("tasks %d", *u.BackgroundTasks)
 	}
 	return string(ev.Type())
 }

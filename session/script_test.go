@@ -7,8 +7,10 @@ import (
 
 // scriptedHarness is a harness whose translators say what the test has them say.
 type scriptedHarness struct {
-	id        protocol.HarnessID
-	faults    []protocol.Fault
+	id     protocol.HarnessID
+	faults []protocol.Fault
+	// steer is Info.Steer.
+	steer     bool
 	launchErr error
 	// react answers an input in place of usual; nil: usual.
 	react func(tr *scripted, in harness.Input) harness.Output
@@ -26,7 +28,7 @@ type scripted struct {
 	heard []harness.Input
 }
 
-func (h *scriptedHarness) Info() harness.Info { return harness.Info{ID: h.id} }
+func (h *scriptedHarness) Info() harness.Info { return harness.Info{ID: h.id, Steer: h.steer} }
 
 func (h *scriptedHarness) Check(protocol.RunConfig) ([]protocol.Fault, []harness.Diagnostic) {
 	return h.faults, nil
@@ -65,6 +67,8 @@ func usual(in harness.Input) harness.Output {
 		return harness.Output{Stdin: []byte("configure\n")}
 	case harness.Cancel:
 		return harness.Output{Stdin: []byte("interrupt\n")}
+	case harness.Steer:
+		return harness.Output{Stdin: []byte("steer " + in.Turn + "\n")}
 	case harness.Resolve:
 		return harness.Output{Stdin: []byte("resolve " + in.Request + "\n")}
 	}

@@ -29,8 +29,8 @@ type action struct {
 
 // kinds are the actions, the frequent ones several times.
 var kinds = []string{
-	"start", "start", "start", "cancel", "cancel stamped", "resolve", "resolve", "resolve", "line", "line", "line", "line", "line", "line",
-	"line", "line", "line", "line", "line", "line", "stale", "spawned", "dropped", "exit", "spawn failed", "pass", "pass", "timer", "close", "shutdown", "gone", "gone",
+	"start", "start", "start", "start", "cancel", "cancel stamped", "resolve", "resolve", "resolve", "line", "line", "line", "line", "line", "line",
+	"line", "line", "calm", "calm", "calm", "calm", "calm", "stale", "spawned", "dropped", "exit", "spawn failed", "pass", "pass", "timer", "close", "shutdown", "gone", "gone",
 }
 
 // draw is the run of a seed.
@@ -69,11 +69,17 @@ func (w *world) do(a action) {
 	case "cancel":
 		w.step(session.CancelTurn{Token: w.owe("cancel")})
 	case "cancel stamped":
-		w.step(session.CancelTurn{Token: w.owe("cancel"), TurnID: turnName(a.a)})
+		turn := turnName(a.a)
+		if len(w.queue) > 0 && a.b%2 == 0 {
+			turn = w.queue[int(a.a)%len(w.queue)]
+		}
+		w.step(session.CancelTurn{Token: w.owe("cancel"), TurnID: turn})
 	case "resolve":
 		w.step(session.ResolvePermission{Token: w.owe("resolve"), RequestID: w.request(a.a), Outcome: outcome(a.b)})
 	case "line":
 		w.step(session.NativeLine{Gen: live, Line: fmt.Appendf(nil, "%d %d", a.a, a.b)})
+	case "calm":
+		w.step(session.NativeLine{Gen: live, Line: fmt.Appendf(nil, "calm %d", a.a%7)})
 	case "stale":
 		w.step(session.NativeLine{Gen: int(a.a%5) + 100*int(a.b%2), Line: fmt.Appendf(nil, "%d %d", a.a, a.b)})
 	case "spawned":
@@ -89,7 +95,7 @@ func (w *world) do(a action) {
 	case "timer":
 		w.step(session.Deadline{Timer: session.TimerID{Gen: int(a.a % 3), Name: pickName(a.b)}})
 	case "close":
-		w.step(session.Close{Token: w.owe("close")})
+		w.step(session.Close{Token: w.owe("close"), Force: a.a%2 == 0})
 	case "shutdown":
 		w.step(session.Shutdown{Drain: int64(a.a % 3 * 4000)})
 	case "gone":
@@ -116,6 +122,13 @@ func (w *world) start(a action) {
 		cfg.Harness = protocol.HarnessCodexSDK
 	}
 	in := session.StartTurn{TurnID: turnName(a.a), Input: protocol.TextInput("do it"), Config: cfg}
+	in.IfBusy = []protocol.IfBusy{"", "", protocol.BusyReject, protocol.BusyQueue, protocol.BusyQueue, protocol.BusySteer}[a.b/1024%6]
+	if running, ok := w.admitted[w.open]; ok && in.IfBusy == protocol.BusySteer {
+		in.Config = running.Config
+	}
+	if w.own && a.b%2 == 0 { // one that nothing but what is open can refuse
+		in.TurnID, in.Config = "u"+strconv.Itoa(len(w.admitted)), config()
+	}
 	if before, ok := w.admitted[in.TurnID]; ok {
 		switch a.b % 4 {
 		case 0: // as it comes: conflict or not
@@ -129,10 +142,10 @@ func (w *world) start(a action) {
 	w.step(in)
 }
 
-func turnName(n uint32) string { return "t" + strconv.Itoa(int(n%12)) }
+func turnName(n uint32) string { return "t" + strconv.Itoa(int(n%20)) }
 
 func pickName(n uint32) string {
-	return []string{"cancel-answer", "cancel-stop", "startup", "drain", "idle", "t0", "t1", "restate"}[n%8]
+	return []string{"cancel-answer", "cancel-stop", "startup", "drain", "idle", "t0", "t1", "restate", "quiet"}[n%9]
 }
 
 // request is an open request, one that is over, or none at all.
@@ -195,12 +208,18 @@ func seeds(most int) []uint64 {
 
 func TestSimulation(t *testing.T) {
 	t.Parallel()
+	var all reached
 	for _, seed := range seeds(*simSeeds) {
 		actions := draw(seed)
-		if simulate(seed, actions).broken != nil {
+		w := simulate(seed, actions)
+		if w.broken != nil {
 			report(t, seed, actions)
 			return
 		}
+		all.add(w.reached)
+	}
+	if *simSeed == 0 && *simSeeds >= 2000 && all.least() < 5 {
+		t.Errorf("the runs hardly reach something that they are to judge: %+v", all)
 	}
 }
 

@@ -20,19 +20,45 @@ func (m *Machine) startTurn(in StartTurn) {
 	}
 	hash := m.hash(in)
 	if known, ok := m.admitted[in.TurnID]; ok {
-		m.admittedBefore(in, hash == known)
+		m.admittedBefore(in, known, hash)
 		return
 	}
-	if m.turn != nil {
-		m.refuse(in.Token, protocol.ErrTurnActive(m.o.SessionID, m.turn.id))
+	way, err := m.way(in)
+	if err != nil {
+		m.refuse(in.Token, err)
 		return
 	}
 	if faults := m.faults(in); len(faults) > 0 {
 		m.refuse(in.Token, protocol.ErrInvalidParams(faults))
 		return
 	}
-	m.admit(in, hash)
-	m.run(in)
+	m.admit(in, admission{hash, way})
+	switch way {
+	case protocol.Steered:
+		m.steer(in)
+	case protocol.Queued:
+		m.enqueue(in)
+	default:
+		m.takeOver()
+		m.run(in)
+	}
+}
+
+// way is what becomes of a turn that is to be admitted; an error where the session
+// is too busy for it.
+func (m *Machine) way(in StartTurn) (protocol.Disposition, *protocol.Error) {
+	waits := in.IfBusy == protocol.BusyQueue || in.IfBusy == protocol.BusySteer
+	switch {
+	case m.turn == nil || m.yields():
+		return protocol.Started, nil
+	case in.IfBusy == protocol.BusySteer && m.steers(in):
+		return protocol.Steered, nil
+	case !waits:
+		return "", protocol.ErrTurnActive(m.o.SessionID, m.turn.id)
+	case len(m.queue) >= maxQueued:
+		return "", protocol.ErrOverloaded("too many turns wait in session "+m.o.SessionID, retryQueued)
+	}
+	return protocol.Queued, nil
 }
 
 // closedTo is why the session takes no turn of this harness; nil where it does.
@@ -40,7 +66,7 @@ func (m *Machine) closedTo(id protocol.HarnessID) *protocol.Error {
 	switch {
 	case m.shutting:
 		return protocol.ErrShuttingDown()
-	case m.ended:
+	case m.ended, m.closing:
 		return protocol.ErrSessionClosing(m.o.SessionID)
 	case id != m.info.ID && !m.shownAs(id):
 		return protocol.ErrHarnessBound(m.o.SessionID, m.info.ID)
@@ -63,14 +89,33 @@ func (m *Machine) hash(in StartTurn) (sum [hashSize]byte) {
 	return sum
 }
 
-// admittedBefore answers for a turn that was admitted before, whether it still
-// runs or has ended: the same turn is acknowledged again and nothing happens.
-func (m *Machine) admittedBefore(in StartTurn, same bool) {
-	if !same {
+// admission is what is known of an admitted turn.
+type admission struct {
+	hash [hashSize]byte
+	// disposition is what became of it; "" where that is not known any more, and
+	// of one that was unqueued.
+	disposition protocol.Disposition
+}
+
+// admittedBefore answers for a turn that was admitted before, whether it waits,
+// still runs or has ended: the same turn is acknowledged again and nothing
+// happens.
+func (m *Machine) admittedBefore(in StartTurn, known admission, hash [hashSize]byte) {
+	if known.hash != hash {
 		m.refuse(in.Token, protocol.ErrTurnConflict(m.o.SessionID, in.TurnID))
 		return
 	}
-	m.ack(in.Token, protocol.TurnStartResult{SessionID: m.o.SessionID, TurnID: in.TurnID, Deduplicated: true})
+	m.ackTurn(in, known.disposition, true)
+}
+
+// ackTurn acknowledges a turn. What became of it is said only to those who asked
+// what to do on a busy session: others know one answer.
+func (m *Machine) ackTurn(in StartTurn, d protocol.Disposition, again bool) {
+	r := protocol.TurnStartResult{SessionID: m.o.SessionID, TurnID: in.TurnID, Deduplicated: again}
+	if in.IfBusy != "" {
+		r.Disposition = d
+	}
+	m.ack(in.Token, r)
 }
 
 // faults is everything wrong with the turn on this machine, at once.
@@ -110,8 +155,8 @@ func reach(mode protocol.PermissionMode) int {
 // admit records the turn and acknowledges it. The record goes into the same
 // append as the turn's first events: either both are there after a crash, or
 // neither is.
-func (m *Machine) admit(in StartTurn, hash [hashSize]byte) {
-	m.admitted[in.TurnID] = hash
-	m.out.Admit = &Admission{TurnID: in.TurnID, Hash: hash}
-	m.ack(in.Token, protocol.TurnStartResult{SessionID: m.o.SessionID, TurnID: in.TurnID})
+func (m *Machine) admit(in StartTurn, a admission) {
+	m.admitted[in.TurnID] = a
+	m.out.Admit = &Admission{TurnID: in.TurnID, Hash: a.hash}
+	m.ackTurn(in, a.disposition, false)
 }

@@ -46,8 +46,14 @@ func (m *Machine) BackgroundTasks() int {
 	if m.proc == nil {
 		return 0
 	}
-	return m.proc.background
+	return len(m.proc.tasks)
 }
+
+// QueuedTurns counts the turns that wait.
+func (m *Machine) QueuedTurns() int { return len(m.queue) }
+
+// Title is what the harness calls the session; "" while it has no name.
+func (m *Machine) Title() string { return deref(m.reported.title) }
 
 // Harness is the harness that the session is bound to.
 func (m *Machine) Harness() protocol.HarnessID { return m.info.ID }

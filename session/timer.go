@@ -21,6 +21,8 @@ var (
 	timerIdle = TimerID{Name: "idle"}
 	// timerRestate is when what streams is shown whole again.
 	timerRestate = TimerID{Name: "restate"}
+	// timerQuiet is when a harness turn with nothing left to wait for ends.
+	timerQuiet = TimerID{Name: "quiet"}
 )
 
 // Clocks of the machine, in milliseconds.
@@ -31,6 +33,8 @@ const (
 	stopAfter = 10_000
 	// startupLimit bounds how long a latched cancel waits.
 	startupLimit = 60_000
+	// quietAfter the last background task is gone its harness turn ends.
+	quietAfter = 1_000
 )
 
 // armed is a timer that is set.
@@ -117,6 +121,8 @@ func (m *Machine) expire(id TimerID) {
 		m.cancelForShutdown()
 	case timerIdle:
 		m.evict()
+	case timerQuiet:
+		m.takeOver()
 	case timerRestate:
 		m.restateDue()
 	default:

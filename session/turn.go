@@ -23,6 +23,11 @@ type turn struct {
 	// restarts counts the processes that were replaced for this turn.
 	restarts int
 	cancel   cancelling
+	// own is true where the harness opened it; main then while its main loop
+	// works, whose end ends it.
+	own, main bool
+	// steered is true once a further input went into it.
+	steered bool
 	// unanswered are the requests that were taken back and that the harness has
 	// not been told about, by native key.
 	unanswered []string
@@ -46,15 +51,21 @@ type turn struct {
 func (m *Machine) run(in StartTurn) {
 	cfg := in.Config
 	cfg.Harness = m.info.ID
-	m.turn = &turn{id: in.TurnID, input: in.Input, cfg: cfg, parts: map[string]*part{}, outputs: 1}
-	m.emit(&protocol.TurnStarted{SessionID: m.o.SessionID, TurnID: in.TurnID, Timestamp: m.now})
+	m.open(&turn{id: in.TurnID, input: in.Input, cfg: cfg}, in.Input, nil)
+	m.provide()
+}
+
+// open makes t the open turn: turn.started and the echo of an input.
+func (m *Machine) open(t *turn, input protocol.Input, meta protocol.Object) {
+	t.parts, t.outputs = map[string]*part{}, 1
+	m.turn = t
+	m.emit(&protocol.TurnStarted{SessionID: m.o.SessionID, TurnID: t.id, Timestamp: m.now, Meta: meta})
 	for _, ev := range echo.Events(echo.Spec{
-		SessionID: m.o.SessionID, TurnID: in.TurnID, Model: cfg.Model, Input: in.Input, Timestamp: m.now,
+		SessionID: m.o.SessionID, TurnID: t.id, Model: t.cfg.Model, Input: input, Timestamp: m.now,
 	}) {
 		m.emit(ev)
 	}
 	m.disarm(timerIdle)
-	m.provide()
 }
 
 // ending is how a turn ends. Who makes one keeps what honest guarantees.
@@ -107,13 +118,22 @@ func (m *Machine) endTurn(e ending) {
 	}
 }
 
-// finished ends the turn by the harness's own word.
+// finished ends the turn by the harness's own word. A harness turn has no end but
+// its main loop's.
 func (m *Machine) finished(u harness.Finished) {
+	if m.quiet() {
+		m.note("end of a turn that nobody began", u.Raw)
+		return
+	}
 	m.endTurn(honest(ending{reason: u.Reason, raw: u.Raw, tokens: u.Tokens, cost: u.Cost, err: u.Error}))
 }
 
 // rejected ends a turn that the harness refused before it ran.
 func (m *Machine) rejected(u harness.Rejected) {
+	if m.quiet() {
+		m.note("refusal of a turn that nobody began", "")
+		return
+	}
 	m.endTurn(honest(failure(u.Error.Category, u.Error.Message)))
 }
 

@@ -126,6 +126,8 @@ func (m *Machine) update(p *process, u harness.Update) {
 		m.turn.written = true
 	case harness.Registered:
 		m.registered()
+	case harness.Woken:
+		m.woken()
 	case harness.Finished:
 		m.finished(u)
 	case harness.Rejected:
@@ -135,10 +137,16 @@ func (m *Machine) update(p *process, u harness.Update) {
 	}
 }
 
-// lateUpdate takes in what comes while no turn is open: the end of a tool whose
-// turn is over still goes to its place, consent is refused so that the harness
-// does not wait for ever, and what needs a turn is dropped.
+// lateUpdate takes in what comes while no turn is open: what the harness does of
+// its own accord opens one, the end of a tool whose turn is over still goes to its
+// place, consent is refused so that the harness does not wait for ever, and what
+// else needs a turn is dropped.
 func (m *Machine) lateUpdate(p *process, u harness.Update) {
+	if trigger, ok := m.wakes(p, u); ok {
+		m.openOwn(p, trigger)
+		m.update(p, u)
+		return
+	}
 	switch u := u.(type) {
 	case harness.ToolSet:
 		m.toolSet(u)
@@ -160,7 +168,9 @@ func (m *Machine) sessionUpdate(p *process, u harness.Update) {
 	case harness.ResumeFailed:
 		m.resumeFailed(p, u)
 	case harness.Background:
-		p.background = len(u.Tasks)
+		p.tasks = u.Tasks
+	case harness.SessionInfo:
+		m.sessionInfo(u)
 	default:
 		m.note("update dropped: no turn is open", strings.TrimPrefix(fmt.Sprintf("%T", u), "harness."))
 	}

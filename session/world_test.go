@@ -31,8 +31,16 @@ type world struct {
 	owed map[session.Token]string
 	// admitted are the turns, by id, as they were asked for.
 	admitted map[string]session.StartTurn
-	// open is the turn that was started and has not ended, by its events.
+	// open is the turn that was started and has not ended, by its events; own
+	// whether the harness opened it.
 	open string
+	own  bool
+	// queue are the turns that wait, by their events, in order; unqueued those that
+	// never run.
+	queue    []string
+	unqueued map[string]bool
+	// closing is true once a close was taken.
+	closing bool
 	// cancelAt is when a cancel of a turn was first accepted.
 	cancelAt map[string]int64
 	// asking are the open requests, in order; known all that ever were.
@@ -45,6 +53,19 @@ type world struct {
 	loose map[string]looseDelta
 	// restateAfter is the machine's option.
 	restateAfter int64
+	reached      reached
+}
+
+// reached counts what a run has met.
+type reached struct{ queued, unqueued, steered, own, takeovers, forced int }
+
+func (r *reached) add(o reached) {
+	r.queued, r.unqueued, r.steered = r.queued+o.queued, r.unqueued+o.unqueued, r.steered+o.steered
+	r.own, r.takeovers, r.forced = r.own+o.own, r.takeovers+o.takeovers, r.forced+o.forced
+}
+
+func (r *reached) least() int {
+	return min(r.queued, r.unqueued, r.steered, r.own, r.takeovers, r.forced)
 }
 
 // looseDelta is a delta that stands alone.
@@ -54,7 +75,7 @@ func newWorld(seed uint64) *world {
 	w := &world{
 		now: epoch, next: 1, verify: verify.New(verify.Options{}), owed: map[session.Token]string{}, admitted: map[string]session.StartTurn{},
 		cancelAt: map[string]int64{}, gens: map[int]bool{}, timers: map[session.TimerID]int64{},
-		loose: map[string]looseDelta{}, restateAfter: int64(seed%2) * 5_000,
+		loose: map[string]looseDelta{}, unqueued: map[string]bool{}, restateAfter: int64(seed%2) * 5_000,
 	}
 	w.h = &chaosHarness{seed: seed, fault: w.fault, written: map[string]bool{}}
 	var entropy [32]byte
@@ -155,14 +176,19 @@ func (w *world) judgeAnswers(in session.Input, out session.Output) {
 			w.fault("law 20: token %d has result %v and error %v", a.Token, a.Result, a.Err)
 		}
 		delete(w.owed, a.Token)
-		if c, ok := a.Result.(protocol.TurnCancelResult); ok && c.Outcome == protocol.CancelCancelled && !endsCancelled(out, *c.TurnID) {
+		if c, ok := a.Result.(protocol.TurnCancelResult); ok && c.Outcome == protocol.CancelCancelled && !endsCancelled(out, *c.TurnID) && !takesOut(out, *c.TurnID) {
 			w.fault("law 27: %s is answered as cancelled and has not ended so", *c.TurnID)
 		}
 	}
 	if c, ok := in.(session.CancelTurn); ok && w.open != "" && (c.TurnID == "" || c.TurnID == w.open) {
 		w.accepted()
 	}
-	if _, ok := in.(session.Shutdown); ok && w.open != "" && in.(session.Shutdown).Drain <= 0 {
+	if s, ok := in.(session.Shutdown); ok && w.open != "" && s.Drain <= 0 {
+		w.accepted()
+	}
+	if c, ok := in.(session.Close); ok && w.open != "" && (c.Force || w.own && len(w.queue) == 0) && !w.closing {
+		w.closing = true
+		w.reached.forced++
 		w.accepted()
 	}
 }
@@ -183,8 +209,16 @@ func endsCancelled(out session.Output, turn string) bool {
 	})
 }
 
-// judgeAdmission: a turn is admitted once, when none is open, and begins with its
-// echo, behind its ack.
+// takesOut says whether an output unqueues that turn by a cancel.
+func takesOut(out session.Output, turn string) bool {
+	return slices.ContainsFunc(out.Events, func(e session.Stamped) bool {
+		u, ok := protocol.ReadTurnUnqueued(e.Event)
+		return ok && u.TurnID == turn && u.Reason == protocol.UnqueuedCancelled
+	})
+}
+
+// judgeAdmission: a turn is admitted once, behind its ack. It begins with its echo
+// where none is open or a harness turn makes room, else it waits or is steered.
 func (w *world) judgeAdmission(in session.Input, out session.Output) {
 	start, ok := in.(session.StartTurn)
 	if !ok || out.Admit == nil {
@@ -195,14 +229,66 @@ func (w *world) judgeAdmission(in session.Input, out session.Output) {
 	switch {
 	case known || out.Admit.TurnID != start.TurnID:
 		w.fault("law 24: turn %s is admitted again, or as %s", start.TurnID, out.Admit.TurnID)
-	case w.open != "":
-		w.fault("turn %s is admitted while %s is open", out.Admit.TurnID, w.open)
 	case len(out.Acks) == 0 || out.Acks[0].Token != start.Token || out.Acks[0].Barrier != 0:
 		w.fault("turn %s is not acknowledged before its events", out.Admit.TurnID)
-	case !beginsWithEcho(out.Events, start.TurnID):
-		w.fault("law 21: turn %s does not begin with its echo", start.TurnID)
+	default:
+		w.judgeWay(start, out)
 	}
 	w.admitted[start.TurnID] = start
+}
+
+// judgeWay: what becomes of an admitted turn is what its answer says.
+func (w *world) judgeWay(start session.StartTurn, out session.Output) {
+	res := out.Acks[0].Result.(protocol.TurnStartResult)
+	if w.open != "" && w.own && beginsOver(out.Events, w.open, start.TurnID) {
+		w.reached.takeovers++
+	}
+	queued, waits := protocol.ReadTurnQueued(out.Events[0].Event)
+	switch {
+	case start.IfBusy == "" && res.Disposition != "":
+		w.fault("turn %s is answered %s and asked nothing", start.TurnID, res.Disposition)
+	case w.open == "" || w.own && beginsOver(out.Events, w.open, start.TurnID):
+		if w.open == "" && !beginsWithEcho(out.Events, start.TurnID) {
+			w.fault("law 21: turn %s does not begin with its echo", start.TurnID)
+		}
+		if res.Disposition != "" && res.Disposition != protocol.Started {
+			w.fault("turn %s is started and answered %s", start.TurnID, res.Disposition)
+		}
+	case start.IfBusy == "" || start.IfBusy == protocol.BusyReject:
+		w.fault("turn %s is admitted while %s is open", out.Admit.TurnID, w.open)
+	case waits:
+		if queued.TurnID != start.TurnID || int(queued.Position) != len(w.queue)+1 || res.Disposition != protocol.Queued {
+			w.fault("law 143: turn %s is queued as %+v behind %v, answered %s", start.TurnID, queued, w.queue, res.Disposition)
+		}
+	case res.Disposition != protocol.Steered || start.IfBusy != protocol.BusySteer:
+		w.fault("law 145: turn %s is answered %s", start.TurnID, res.Disposition)
+	default:
+		w.judgeSteered(start, out)
+	}
+}
+
+// judgeSteered: a steered input is shown as a message of the open turn.
+func (w *world) judgeSteered(start session.StartTurn, out session.Output) {
+	w.reached.steered++
+	for _, e := range out.Events {
+		if m, ok := e.Event.(*protocol.MessageStarted); ok && m.MessageID == "echo-"+start.TurnID {
+			if m.TurnID != w.open || m.Role != protocol.RoleUser {
+				w.fault("law 145: the echo of %s stands in %s", start.TurnID, m.TurnID)
+			}
+			return
+		}
+	}
+	w.fault("law 145: the input of %s is not shown", start.TurnID)
+}
+
+// beginsOver says whether events end a harness turn and start a client's.
+func beginsOver(events []session.Stamped, own, turn string) bool {
+	for i, e := range events {
+		if end, ok := e.Event.(*protocol.TurnEnded); ok && end.TurnID == own {
+			return beginsWithEcho(events[i+1:], turn)
+		}
+	}
+	return false
 }
 
 // judgeRefusal: a start that is not admitted changes nothing, and a session
@@ -246,8 +332,10 @@ func (w *world) takeEvent(e session.Stamped) {
 		w.fault("law 42: %s comes after session.ended", e.Event.Type())
 	}
 	switch ev := e.Event.(type) {
+	case *protocol.UnknownEvent:
+		w.takeAdded(ev)
 	case *protocol.TurnStarted:
-		w.open = ev.TurnID
+		w.turnStarted(ev)
 	case *protocol.TurnEnded:
 		w.open = ""
 	case *protocol.PermissionRequested:
@@ -265,6 +353,47 @@ func (w *world) takeEvent(e session.Stamped) {
 	}
 	for _, v := range w.verify.Add(protocol.Envelope{SessionID: "s", Seq: e.Seq, Event: e.Event}) {
 		w.fault("law 32: %s at %d: %s", v.Rule, v.Index, v.Message)
+	}
+}
+
+// turnStarted: a turn starts alone, once, and not over the heads of those that
+// wait; one that the harness opened says so.
+func (w *world) turnStarted(ev *protocol.TurnStarted) {
+	if w.open != "" {
+		w.fault("turn %s starts while %s is open", ev.TurnID, w.open)
+	}
+	if w.unqueued[ev.TurnID] {
+		w.fault("law 143: turn %s starts and was unqueued", ev.TurnID)
+	}
+	w.open, w.own = ev.TurnID, ev.Meta != nil
+	w.h.own = w.own
+	if w.own {
+		w.reached.own++
+		return
+	}
+	if len(w.queue) > 0 {
+		if w.queue[0] != ev.TurnID {
+			w.fault("law 143: turn %s starts, %v wait", ev.TurnID, w.queue)
+		}
+		w.queue = w.queue[1:]
+	}
+}
+
+// takeAdded notes what joins the queue, and what leaves it unstarted.
+func (w *world) takeAdded(ev *protocol.UnknownEvent) {
+	if q, ok := protocol.ReadTurnQueued(ev); ok {
+		w.queue = append(w.queue, q.TurnID)
+		w.reached.queued++
+	}
+	if u, ok := protocol.ReadTurnUnqueued(ev); ok {
+		i := slices.Index(w.queue, u.TurnID)
+		if i < 0 {
+			w.fault("law 143: turn %s is unqueued and does not wait", u.TurnID)
+			return
+		}
+		w.queue = slices.Delete(w.queue, i, i+1)
+		w.unqueued[u.TurnID] = true
+		w.reached.unqueued++
 	}
 }
 
@@ -301,6 +430,9 @@ func (w *world) judgeState(out session.Output) {
 	}
 	if !slices.Equal(w.m.PendingPermissions(), w.asking) {
 		w.fault("law 33: the machine has %v open, its events %v", w.m.PendingPermissions(), w.asking)
+	}
+	if w.open == "" && len(w.queue) > 0 || w.m.QueuedTurns() != len(w.queue) {
+		w.fault("law 144: turn %q is open, %v wait, the machine has %d", w.open, w.queue, w.m.QueuedTurns())
 	}
 	if w.open == "" && len(w.asking) > 0 {
 		w.fault("law 23: requests are open without a turn")
@@ -341,7 +473,7 @@ func (w *world) judgeWaits() {
 		return
 	}
 	tr := w.h.made[len(w.h.made)-1]
-	if _, cancelled := w.cancelAt[w.open]; w.open != "" && !cancelled && tr.waits() > len(w.asking) && tr.turn == w.open {
+	if _, cancelled := w.cancelAt[w.open]; w.open != "" && !cancelled && tr.waits() > len(w.asking) && (tr.turn == w.open || w.own) {
 		w.fault("law 39: %d requests wait in generation %d, %d are open", tr.waits(), gen, len(w.asking))
 	}
 }
