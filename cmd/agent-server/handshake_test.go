@@ -108,7 +108,10 @@ func TestProbes(t *testing.T) {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if !within(func() bool { status, _ := s.get(transport.ReadyPath, ""); return status == http.StatusServiceUnavailable }) {
+	if !within(func() bool {
+		status, _ := s.get(transport.ReadyPath, "")
+		return status == http.StatusServiceUnavailable
+	}) {
 		t.Errorf("it goes on being ready")
 	}
 	if status, body := s.get(transport.HealthPath, ""); status != http.StatusOK {

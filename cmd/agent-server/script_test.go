@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -17,6 +18,7 @@ func TestScripts(t *testing.T) {
 			// The same ids in each run, and a mark on every process of the
 			// script: TMPDIR is its own, and is passed on to harnesses.
 			env.Setenv("AGENT_SERVER_DEMO_SEED", "seed")
+			env.Setenv("A1024", strings.Repeat("a", 1024))
 			mark := env.Getenv(tempDirEnv)
 			env.Defer(func() {
 				if left := carrying(mark); len(left) > 0 {
@@ -38,6 +40,9 @@ func TestScripts(t *testing.T) {
 			"signal":   onStage((*stage).signal),
 			"ends":     onStage((*stage).ends),
 			"nothing":  onStage((*stage).nothing),
+			"alone":    onStage((*stage).alone),
+			"serve":    onStage((*stage).serve),
+			"served":   onStage((*stage).served),
 			"replace":  replace,
 		},
 	})

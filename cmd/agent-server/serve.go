@@ -18,6 +18,7 @@ import (
 type serveFlags struct {
 	setup
 	network
+	limits
 	// stdio is served on where nothing else is, or where it was asked for.
 	stdio bool
 	// drain is how long running turns may go on; 0: not at all.
@@ -61,6 +62,7 @@ Exit codes: 0 ended in order; 2 usage; 3 something was left unsaid or would not 
 	}
 	f.setup.flags(cmd)
 	f.network.flags(cmd)
+	f.limits.flags(cmd)
 	cmd.Flags().BoolVar(&f.stdio, "stdio", true, "serve on stdin and stdout (default: unless --listen or --dial is given)")
 	cmd.Flags().Lookup("stdio").DefValue = "" // the text says it better than "true"
 	cmd.Flags().DurationVar(&f.drain, "drain-timeout", gateway.DefaultDrainTimeout, "how long running turns may go on after a signal or shutdown")
@@ -87,6 +89,9 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 		return usage("%w", err)
 	}
 	o, err := f.options()
+	if err == nil {
+		err = f.limits.apply(&o)
+	}
 	if err != nil {
 		return usage("%w", err)
 	}
@@ -125,7 +130,7 @@ func (s *serving) open(f *serveFlags) (err error) {
 	}
 	if f.stdio {
 		sub := s.gw.Connect(gateway.ConnectOptions{Pause: true, Name: "stdio", Reach: gateway.ReachHost})
-		s.stream = transport.Open(transport.NDJSON(os.Stdin, os.Stdout, 0, 0, closeStdio), sub, sub, transport.Options{Logger: s.log})
+		s.stream = transport.Open(transport.NDJSON(os.Stdin, os.Stdout, int64(f.message), 0, closeStdio), sub, sub, transport.Options{Logger: s.log})
 	}
 	return nil
 }
@@ -134,6 +139,7 @@ func (s *serving) open(f *serveFlags) (err error) {
 // end has an order, which untilEnd keeps.
 func (s *serving) listen(f *serveFlags, connect transport.Connect) (err error) {
 	o := f.listenOptions()
+	o.Socket = f.socket()
 	o.Logger, o.Ready = s.log, http.HandlerFunc(s.ready)
 	if s.listener, err = transport.Listen(background, o, connect); err != nil {
 		return err
@@ -150,6 +156,7 @@ func (s *serving) listen(f *serveFlags, connect transport.Connect) (err error) {
 // dial dials out from now on.
 func (s *serving) dial(f *serveFlags, target string, connect transport.Connect) error {
 	o := f.dialOptions(target)
+	o.Socket = f.socket()
 	o.Logger = s.log
 	d, err := transport.Dial(background, o, connect)
 	if err != nil {

@@ -30,10 +30,17 @@ const patience = 60 * time.Second
 //	signal INT|TERM|HUP|KILL
 //	ends CODE                             wait; -1: by a signal. Files out and err have what it said
 //	nothing                               until no process of the script is left
+//	alone                                 until the command is the only one
+//	serve [ARG…]                          a gateway beside it, on the network; URL is its address, file token its token
+//	served await|signal|ends …            the same for that; ends writes served.out and served.err
 //	replace FILE PATTERN WITH             rewrite a file of the script
 type stage struct {
 	env *testscript.Env
 	live
+	// as begins the names of the files that ends writes.
+	as string
+	// server is the gateway beside it; nil: there is none.
+	server *stage
 }
 
 type stageKey struct{}
@@ -57,7 +64,7 @@ func onStage(f func(*stage, *testscript.TestScript, []string)) func(*testscript.
 }
 
 func (s *stage) start(ts *testscript.TestScript, args []string) {
-	s.clear()
+	s.live.clear()
 	s.live = live{}
 	tty, deaf := false, false
 	for ; len(args) > 0 && strings.HasPrefix(args[0], "-"); args = args[1:] {
@@ -152,8 +159,8 @@ func (s *stage) ends(ts *testscript.TestScript, args []string) {
 	if err != nil && !errors.As(err, &exit) {
 		ts.Fatalf("waiting: %v", err)
 	}
-	ts.Check(os.WriteFile(ts.MkAbs("out"), s.out.bytes(), 0o600))
-	ts.Check(os.WriteFile(ts.MkAbs("err"), s.talk.bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(s.as+"out"), s.out.bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(s.as+"err"), s.talk.bytes(), 0o600))
 	if got := strconv.Itoa(s.cmd.ProcessState.ExitCode()); got != args[0] {
 		ts.Fatalf("ended with %s, want %s\nstdout: %s\nstderr: %s", got, args[0], s.out.String(), s.talk.String())
 	}
@@ -167,8 +174,45 @@ func (s *stage) nothing(ts *testscript.TestScript, _ []string) {
 	}
 }
 
+// alone waits until what the command had started is gone.
+func (s *stage) alone(ts *testscript.TestScript, _ []string) {
+	mark := s.env.Getenv(tempDirEnv)
+	if !within(func() bool { return len(carrying(mark)) == 1 }) {
+		ts.Fatalf("there are processes: %q", carrying(mark))
+	}
+}
+
+// serve starts a gateway and waits until it listens.
+func (s *stage) serve(ts *testscript.TestScript, args []string) {
+	if s.server != nil {
+		s.server.clear()
+	}
+	s.server = &stage{env: s.env, as: "served."}
+	ts.Check(os.WriteFile(ts.MkAbs("token"), []byte(canary+"\n"), 0o600))
+	s.server.start(ts, append([]string{"agent-server", "serve", "--listen", "0", "--token-file", ts.MkAbs("token")}, args...))
+	address := regexp.MustCompile(`listening on (\S+)`)
+	if !s.server.talk.await(address) {
+		ts.Fatalf("it does not listen: %s", s.server.talk.String())
+	}
+	ts.Setenv("URL", address.FindStringSubmatch(s.server.talk.String())[1])
+}
+
+// served is a command for the gateway beside.
+func (s *stage) served(ts *testscript.TestScript, args []string) {
+	map[string]func(*testscript.TestScript, []string){
+		"await": s.server.await, "signal": s.server.signal, "ends": s.server.ends,
+	}[args[0]](ts, args[1:])
+}
+
 // clear ends what a failed script has left.
 func (s *stage) clear() {
+	if s.server != nil {
+		s.server.clear()
+	}
+	s.live.clear()
+}
+
+func (s *live) clear() {
 	if s.cmd == nil || s.cmd.ProcessState != nil {
 		return
 	}
