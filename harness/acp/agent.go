@@ -17,6 +17,8 @@ type Agent struct {
 	Executable string
 	// Args follow the executable; nil: none. What makes it speak ACP.
 	Args []string
+	// Env is what the agent is told beside, KEY=VALUE; nil: nothing. Never a secret.
+	Env []string
 	// Capabilities are true of the agent; nil: those of a known ID, else turns
 	// and permissions alone.
 	Capabilities *protocol.AgentCapabilities
@@ -28,29 +30,50 @@ type Agent struct {
 	// AuthMethod is the method that authenticate is called with before a session
 	// is opened; "": it is not called.
 	AuthMethod string
+	// KeyAuthMethod is the method that authenticate is called with where the agent
+	// wants a login before it opens a session, once; "": it is not.
+	KeyAuthMethod string
 	// Modes name the agent's modes where no spelling of ours finds them.
 	Modes map[protocol.PermissionMode]string
 	// HandshakeTimeout bounds the time from a turn's begin to its prompt being
 	// written; 0 is 60 s, since some agents take as long to start.
 	HandshakeTimeout time.Duration
+	// Quirks are where the agent departs from the protocol.
+	Quirks Quirks
+}
+
+// Quirks are where an agent departs from the protocol. The zero value: nowhere.
+type Quirks struct {
+	// AlwaysOnDisk: its allow_always holds beyond the session. It is given its
+	// allow_once instead, and the gateway keeps the rule for the session.
+	AlwaysOnDisk bool
+	// NoReopen: it says that it opens old sessions, and does not.
+	NoReopen bool
+	// ErrorText: a failed turn ends well, without figures, after a text that begins
+	// with "Error: ".
+	ErrorText bool
+	// Grace is how long after its answer to a prompt the last updates of that turn
+	// may come; 0: none do.
+	Grace time.Duration
 }
 
 // New is the harness of one agent.
 func New(a Agent) harness.Harness {
-	if row, ok := known[a.ID]; ok {
-		a = a.withDefaults(row)
+	for _, row := range append(Known(), demo) {
+		if row.ID == a.ID {
+			a = a.withDefaults(row)
+		}
 	}
 	return adapter{a.withDefaults(plain)}
 }
 
-// known are the agents whose properties need no configuration.
-var known = map[protocol.HarnessID]Agent{
-	protocol.HarnessDemo: {
-		Capabilities: &protocol.AgentCapabilities{
-			MultiTurn: true, SessionResume: true, PermissionRequests: true, ModelSwitch: protocol.ModelSwitchUnsupported,
-		},
-		PassEnv: []string{"AGENT_SERVER_DEMO_SEED"},
+// demo is the embedded one.
+var demo = Agent{
+	ID: protocol.HarnessDemo,
+	Capabilities: &protocol.AgentCapabilities{
+		MultiTurn: true, SessionResume: true, PermissionRequests: true, ModelSwitch: protocol.ModelSwitchUnsupported,
 	},
+	PassEnv: []string{"AGENT_SERVER_DEMO_SEED"},
 }
 
 // plain is what holds of every agent of which nothing is known.
@@ -71,6 +94,27 @@ func (a Agent) withDefaults(d Agent) Agent {
 	}
 	if a.HandshakeTimeout == 0 {
 		a.HandshakeTimeout = d.HandshakeTimeout
+	}
+	if a.Executable == "" {
+		a.Executable = d.Executable
+	}
+	if a.Args == nil && d.Args != nil {
+		a.Args = d.Args
+	}
+	if a.Env == nil {
+		a.Env = d.Env
+	}
+	if a.APIKeyEnv == "" {
+		a.APIKeyEnv = d.APIKeyEnv
+	}
+	if a.KeyAuthMethod == "" {
+		a.KeyAuthMethod = d.KeyAuthMethod
+	}
+	if a.Modes == nil {
+		a.Modes = d.Modes
+	}
+	if a.Quirks == (Quirks{}) {
+		a.Quirks = d.Quirks
 	}
 	return a
 }
@@ -121,7 +165,7 @@ const ignoredMember = "config member ignored"
 
 // Launch gives the arguments of one process.
 func (a adapter) Launch(harness.Launch) (harness.Command, error) {
-	return harness.Command{Args: append([]string(nil), a.agent.Args...)}, nil
+	return harness.Command{Args: append([]string(nil), a.agent.Args...), Env: append([]string(nil), a.agent.Env...)}, nil
 }
 
 // New gives the translator of one process. It mints no ids: the agent does.

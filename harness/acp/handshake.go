@@ -149,9 +149,14 @@ func (t *translator) greeted(m rpcline.Message) {
 		t.open()
 		return
 	}
+	t.authenticate(t.agent.AuthMethod)
+}
+
+// authenticate has the agent use a login that it has.
+func (t *translator) authenticate(method string) {
 	t.call("authenticate", struct {
 		MethodID string `json:"methodId"`
-	}{t.agent.AuthMethod}, (*translator).authenticated)
+	}{method}, (*translator).authenticated)
 }
 
 // authenticated takes the answer to authenticate.
@@ -185,6 +190,8 @@ func (t *translator) open() {
 	case params.SessionID == "":
 		t.stage = opening
 		t.call("session/new", params, (*translator).opened)
+	case t.agent.Quirks.NoReopen:
+		t.resumeFailed("the agent says that it opens old sessions, and fails to")
 	case bool(t.can.Session.Resume):
 		t.stage, t.session = reopening, params.SessionID
 		t.call("session/resume", params, (*translator).resumed)
@@ -238,6 +245,11 @@ func (t *translator) resumeFailed(why string) {
 
 // opened takes the answer to session/new.
 func (t *translator) opened(m rpcline.Message) {
+	if m.Error != nil && m.Error.Code == codeAuthRequired && t.agent.KeyAuthMethod != "" && !t.keyed {
+		t.keyed = true
+		t.authenticate(t.agent.KeyAuthMethod)
+		return
+	}
 	if m.Error != nil {
 		t.giveUp(failed(m.Error, "the agent opened no session"))
 		return
@@ -288,6 +300,10 @@ func (t *translator) reject(why protocol.TurnError) {
 
 // expired is a timer's end: the agent did not get ready in time.
 func (t *translator) expired(timer string) {
+	if timer == graceTimer {
+		t.endGrace()
+		return
+	}
 	if timer != handshakeTimer || t.turn == nil || t.turn.written {
 		return
 	}

@@ -55,7 +55,7 @@ func (t *translator) ask(m rpcline.Message) {
 		t.note("permission asked for twice under one id", "")
 		return // one answer will do for both
 	}
-	asked := harness.Asked{Request: string(m.ID), Options: options, Always: true}
+	asked := harness.Asked{Request: string(m.ID), Options: options, Always: !t.agent.Quirks.AlwaysOnDisk}
 	if u := read[toolCall](p.ToolCall); u.ID != "" && !t.left[string(u.ID)] {
 		a.call = string(u.ID)
 		t.describeAsk(&asked, t.upsert(u))
@@ -79,6 +79,8 @@ func (t *translator) unanswerable(p permissionParams, options []protocol.Permiss
 		return "no turn is running"
 	case t.turn.cancelled:
 		return "the turn is being cancelled"
+	case t.turn.answered != nil:
+		return "the prompt is answered"
 	case p.SessionID != "" && string(p.SessionID) != t.session:
 		return "it is of another session"
 	case len(options) == 0:

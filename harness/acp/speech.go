@@ -2,6 +2,7 @@ package acp
 
 import (
 	"strconv"
+	"strings"
 
 	"agent-server/harness"
 	"agent-server/protocol"
@@ -72,6 +73,12 @@ func (t *translator) chunk(kind protocol.PartType, raw jsontext.Value) {
 // say takes a piece of text, given as its JSON literal.
 func (t *translator) say(kind protocol.PartType, id string, literal []byte) {
 	s := &t.speech
+	if t.agent.Quirks.ErrorText && t.turn != nil {
+		t.turn.errorText = ""
+		if said := protocol.Unquote(literal); kind == protocol.PartText && strings.HasPrefix(said, "Error: ") {
+			t.turn.errorText = said
+		}
+	}
 	switch {
 	case !t.running():
 		t.note("text outside a turn is not shown", "")
@@ -88,7 +95,7 @@ func (t *translator) say(kind protocol.PartType, id string, literal []byte) {
 // goes on with the open part, no copy is made.
 func (t *translator) sayProbed(d delta) {
 	s := &t.speech
-	if s.part != "" && s.kind == d.kind && s.id == string(d.id) && len(d.literal) > len(`""`) {
+	if s.part != "" && !t.agent.Quirks.ErrorText && s.kind == d.kind && s.id == string(d.id) && len(d.literal) > len(`""`) {
 		t.grow(d.literal)
 		return
 	}

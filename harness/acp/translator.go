@@ -37,6 +37,8 @@ type translator struct {
 	// maxEarly, and their bytes, at most maxEarlyBytes.
 	early      []jsontext.Value
 	earlyBytes int
+	// keyed is true once KeyAuthMethod was tried.
+	keyed bool
 	// replayed counts the updates of an old session being opened.
 	replayed int
 	settings settings
@@ -66,6 +68,11 @@ type turn struct {
 	step int
 	// written is true once the prompt was; cancelled, once session/cancel was.
 	written, cancelled bool
+	// answered is how it ends, from the prompt's answer to the end of the grace.
+	answered *harness.Finished
+	// errorText is the last text chunk, where that was an error as Quirks.ErrorText
+	// has it; "" otherwise.
+	errorText string
 }
 
 // answered is what is to become of an answer to a request of ours.
@@ -153,7 +160,9 @@ func (t *translator) Step(in harness.Input) harness.Output {
 		// Which one it was nobody knows; if it was the prompt's answer, a cancel
 		// and its clocks are what ends the turn.
 	case harness.Exited:
-		// The machine knows how it ended, and says so better.
+		// The machine knows how it ended, and says so better; but a turn that was
+		// answered has ended before.
+		t.endGrace()
 	}
 	return t.out
 }

@@ -13,8 +13,8 @@ import (
 // cancel interrupts the turn. The answers to open requests follow the cancel, so
 // that the agent knows why they are what they are.
 func (t *translator) cancel() {
-	if !t.running() {
-		return
+	if !t.running() || t.turn.answered != nil {
+		return // or the answer is there: the turn is as good as over
 	}
 	t.turn.cancelled = true
 	t.tell("session/cancel", sessionRef{t.session})
@@ -38,6 +38,27 @@ func (t *translator) prompted(m rpcline.Message) {
 		return
 	}
 	end := t.ending(m)
+	if t.agent.Quirks.Grace > 0 {
+		t.turn.answered = &end
+		t.cancelAsks()
+		t.out.Timers = append(t.out.Timers, harness.Timer{Name: graceTimer, After: t.agent.Quirks.Grace})
+		return
+	}
+	t.finish(end)
+}
+
+// graceTimer bounds the time from the prompt's answer to the turn's end.
+const graceTimer = "grace"
+
+// endGrace ends a turn whose answer has been there for a while, if there is one.
+func (t *translator) endGrace() {
+	if t.turn != nil && t.turn.answered != nil {
+		t.finish(*t.turn.answered)
+	}
+}
+
+// finish ends the turn.
+func (t *translator) finish(end harness.Finished) {
 	t.closePart()
 	t.endTools(end.Reason == protocol.StopCancelled)
 	t.cancelAsks()
@@ -69,6 +90,9 @@ func (t *translator) resultEnding(r promptResult) harness.Finished {
 	switch {
 	case t.turn.cancelled && zero:
 		end.Reason = protocol.StopCancelled
+	case t.agent.Quirks.ErrorText && t.turn.errorText != "" && tokens == nil && end.Reason == protocol.StopEndTurn:
+		end.Reason = protocol.StopError
+		end.Error = &protocol.TurnError{Category: textCategory(t.turn.errorText), Message: t.turn.errorText}
 	case !end.Reason.Clean():
 		end.Reason = protocol.StopError
 		end.Error = &protocol.TurnError{
