@@ -9,6 +9,7 @@ import (
 
 	"agent-server/harness"
 	"agent-server/harness/process"
+	"agent-server/protocol"
 	"agent-server/session"
 )
 
@@ -21,7 +22,9 @@ type child struct {
 	// over is closed when that machine has ended.
 	over <-chan struct{}
 	gen  int
-	proc *process.Process
+	// harness is what it runs.
+	harness protocol.HarnessID
+	proc    *process.Process
 	// gone is closed when its exit has been taken note of.
 	gone chan struct{}
 }
@@ -123,7 +126,7 @@ func (s *Session) spawn(sp session.Spawn) (*child, error) {
 		return nil, err
 	}
 	o := s.gw.o
-	c := &child{s: s, machine: s.machine, over: s.over, gen: sp.Gen, gone: make(chan struct{})}
+	c := &child{s: s, machine: s.machine, over: s.over, gen: sp.Gen, harness: s.ranAs, gone: make(chan struct{})}
 	c.proc, err = process.Start(process.Spec{
 		Path: path, Args: slices.Concat(s.reg.Args, sp.Command.Args), Dir: sp.Launch.Config.Cwd, MaxLineBytes: o.MaxLineBytes,
 		MaxQueuedStdin: s.gw.maxStdin, Log: s.gw.zap,
@@ -132,6 +135,7 @@ func (s *Session) spawn(sp session.Spawn) (*child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting harness %s: %w", s.reg.Harness.Info().ID, err)
 	}
+	s.gw.metrics.born(s.ranAs, sp.Gen)
 	s.gw.zap.Info("harness started", zap.String("session", s.id), zap.Int("pid", c.proc.PID()), zap.Int("gen", c.gen))
 	return c, nil
 }
@@ -183,6 +187,7 @@ func (c *child) Exited(st process.Status) {
 		s.gw.zap.Warn("harness ended with a fault beside its exit", zap.String("session", s.id), zap.Int("gen", c.gen), zap.Error(st.Err))
 	}
 	s.drop(c)
+	s.gw.metrics.processes(-1, string(c.harness))
 	if c.machine == s.machine {
 		s.queue = append(s.queue, session.Exited{Gen: c.gen, Status: exitStatus(st)})
 	}

@@ -57,6 +57,9 @@ type Gateway struct {
 	inspecting   chan struct{}
 	replaying    chan struct{}
 	live         atomic.Int64
+	// broken counts the sessions whose log takes nothing.
+	broken  atomic.Int64
+	metrics *metrics
 	// maxStdin bounds what a harness leaves unread; 0: the process package's default.
 	maxStdin int64
 	// done is closed when every session has ended, or its time is up.
@@ -86,6 +89,7 @@ func New(o Options) (*Gateway, error) {
 		sessions: map[string]*Session{}, subscribers: map[*Subscriber]struct{}{}}
 	g.instance, g.logID = g.mint(), g.mint()
 	fill(g.hashKey)
+	g.metrics = newMetrics(o.Metrics, g)
 	return g, nil
 }
 

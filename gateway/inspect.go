@@ -78,6 +78,6 @@ func (g *Gateway) look(from Reach, reg *Registration, cfg protocol.RunConfig) in
 	if _, err := reg.resolve(); err != nil {
 		return inspection{available: g.registry.available()}
 	}
-	faults := append(nameFaults(cfg), g.reachFaults(from, reg.Harness.Info(), cfg)...)
+	faults := append(nameFaults(cfg), g.reachFaults(from, reg, cfg)...)
 	return inspection{runnable: true, faults: append(faults, g.placeFaults(cfg)...)}
 }

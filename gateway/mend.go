@@ -27,7 +27,7 @@ func (s *Session) poison(why string) {
 	for _, c := range s.children {
 		c.stop(false)
 	}
-	s.broken = true
+	s.setBroken(true)
 	s.gw.refuseAll(s.id, protocol.ErrInternal(why))
 	s.usable()
 }
@@ -48,7 +48,7 @@ func (s *Session) usable() bool {
 		}
 		return false
 	}
-	s.broken = false
+	s.setBroken(false)
 	return true
 }
 
@@ -90,6 +90,7 @@ func (s *Session) mend() (err error) {
 	if err := s.append(nil, records); err != nil {
 		return fmt.Errorf("appending the missing ends: %w", err)
 	}
+	s.gw.metrics.observe(s.ranAs, stamped)
 	s.publish(records)
 	return nil
 }

@@ -92,6 +92,8 @@ type Options struct {
 	Seed func() [32]byte
 	// Observer sees every step; nil: nobody does.
 	Observer Observer
+	// Metrics takes the gateway's metrics; nil: nobody looks at them.
+	Metrics Metrics
 	// Logger takes the log; nil: nothing is logged.
 	Logger *zap.Logger
 }
@@ -121,6 +123,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Seed == nil {
 		o.Seed = randomSeed
+	}
+	if o.Metrics == nil {
+		o.Metrics = unmeasured{}
 	}
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()

@@ -21,6 +21,7 @@ import (
 //	env, argv     what it was given  pid           its process id
 //	ask           asks, says the decision          wait [FILE]  until it is
 //	                                               cancelled, and there is a FILE
+//	end REASON    ends so
 //	exit N        dies               deaf          never ends, hears nothing
 //	panic         its translator panics            timer MS  says "rang" MS later
 //	unregistered FILE  first of all: an interrupt lands once there is a FILE
@@ -242,6 +243,8 @@ func performStep(words []string, tell func(act), hear func() act) (end string) {
 		for {
 			hear() // until its input ends
 		}
+	case "end":
+		return words[1]
 	case "exit":
 		fmt.Fprintln(os.Stderr, "the puppet falls")
 		os.Exit(n)

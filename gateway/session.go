@@ -50,6 +50,10 @@ type Session struct {
 	queue []session.Input
 	// over is closed when the machine has ended; a new machine brings a new one.
 	over chan struct{}
+	// ranAs is the id of the harness it was bound to last; "": none yet. pending is how many of
+	// its permission requests are counted as open.
+	ranAs   protocol.HarnessID
+	pending int
 	// broken is set while the log has not taken what was to be said; mender is the
 	// next try's alarm. See mend.
 	broken bool
@@ -158,7 +162,7 @@ func (s *Session) open(reg *Registration) door {
 	for _, a := range info.Admissions {
 		o.Admissions = append(o.Admissions, session.Admission(a))
 	}
-	s.next = info.NextSeq
+	s.next, s.ranAs = info.NextSeq, reg.Harness.Info().ID
 	s.reg, s.machine, s.over = reg, session.New(o), make(chan struct{})
 	s.ran.Store(reg)
 	if s.gw.o.Observer != nil {
@@ -198,6 +202,7 @@ func (s *Session) drain() {
 			s.gw.o.Observer.Stepped(s.id, now, in, out)
 		}
 		s.perform(out)
+		s.countPending()
 	}
 	s.queue = s.queue[:0]
 }
@@ -220,6 +225,7 @@ func (s *Session) perform(out session.Output) {
 		s.poison(logFault(s.id))
 		return
 	}
+	s.gw.metrics.observe(s.ranAs, out.Events)
 	for _, a := range out.Acks {
 		s.gw.answer(a, s.id, a.Barrier)
 	}
@@ -247,11 +253,21 @@ func (s *Session) append(admit *session.Admission, records []eventlog.Record) er
 	}
 	b := eventlog.Batch{Admission: (*eventlog.Admission)(admit), Records: records, Running: s.encoder.running,
 		Unread: s.unread, Restated: s.restated()}
+	began := time.Now()
 	if err := s.gw.log.Append(s.id, b); err != nil {
 		return err
 	}
+	s.gw.metrics.appended(len(records), size(records), began)
 	s.next += int64(len(records))
 	return nil
+}
+
+// size is how many bytes of lines records hold.
+func size(records []eventlog.Record) (n int) {
+	for i := range records {
+		n += len(records[i].Line)
+	}
+	return n
 }
 
 // publish moves the head: everyone connected may now read up to it. The bytes are
@@ -260,12 +276,8 @@ func (s *Session) publish(records []eventlog.Record) {
 	if len(records) == 0 {
 		return
 	}
-	n := 0
-	for i := range records {
-		n += len(records[i].Line)
-	}
 	s.busy.Store(s.encoder.running != 0)
-	s.published.Add(int64(n))
+	s.published.Add(int64(size(records)))
 	s.head.Store(records[len(records)-1].Seq)
 	s.cursors.wake()
 	s.dropIdleFold()
@@ -278,6 +290,7 @@ func (s *Session) letGo() {
 		return
 	}
 	s.machine, s.reg, s.waiting = nil, nil, nil
+	s.countPending()
 	s.gw.live.Add(-1)
 	s.stopTimers()
 	close(s.over)

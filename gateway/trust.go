@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"agent-server/harness"
 	"agent-server/protocol"
 )
 
@@ -38,11 +37,12 @@ func nameFaults(cfg protocol.RunConfig) []protocol.Fault {
 // reachFaults are what a config asks for that is not for everybody to have: from a
 // socket the names that steer a launch, from beyond this machine commands that are
 // run as MCP servers too.
-func (g *Gateway) reachFaults(from Reach, info harness.Info, cfg protocol.RunConfig) []protocol.Fault {
+func (g *Gateway) reachFaults(from Reach, reg *Registration, cfg protocol.RunConfig) []protocol.Fault {
 	if from == ReachHost {
 		return nil
 	}
 	var faults []protocol.Fault
+	info := reg.Harness.Info()
 	for _, name := range slices.Sorted(maps.Keys(cfg.Env)) {
 		if steers(name, info) {
 			faults = append(faults, protocol.Fault{Path: "config.env." + name, Message: "is not set from a network client: it steers what is run"})
