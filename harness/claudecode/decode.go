@@ -273,8 +273,12 @@ type system struct {
 	TaskType text `json:"task_type"`
 	// ToolUseID is the tool call that runs the task; of task_started.
 	ToolUseID text `json:"tool_use_id"`
+	// Description is what the task does; of task_started.
+	Description text `json:"description"`
 	// Tasks is the whole set; of background_tasks_changed.
 	Tasks jsontext.Value `json:"tasks"`
+	// State is idle, running or requires_action; of session_state_changed.
+	State text `json:"state"`
 }
 
 // lifecycle is a command_lifecycle line; undocumented.

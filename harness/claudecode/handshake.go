@@ -52,6 +52,11 @@ func (t *translator) request(body any) string {
 	return id
 }
 
+// aside writes a control request that nothing waits for.
+func (t *translator) aside(what string, body any) {
+	t.asides[t.request(body)] = what
+}
+
 // await writes a control request that the next prompt waits for.
 func (t *translator) await(kind awaitedKind, body any) {
 	t.awaited[t.request(body)] = kind
@@ -162,7 +167,7 @@ func (t *translator) advance() {
 		t.reject(*t.refused)
 	case len(t.awaited) == 0:
 		t.out.Stdin = append(t.out.Stdin, t.turn.line...)
-		t.turn.line, t.turn.written = nil, true
+		t.turn.line, t.turn.written, t.prompted = nil, true, true
 		t.emit(harness.PromptWritten{})
 		t.stopWaiting()
 	}
@@ -231,10 +236,10 @@ func sameLaunch(a, b protocol.RunConfig) bool {
 func (t *translator) onControlResponse(line []byte) {
 	r := object[reply](object[answered](line).Response)
 	id, failed := string(r.ID), r.Subtype != "success"
-	if t.interrupts[id] {
-		delete(t.interrupts, id)
+	if what, ok := t.asides[id]; ok {
+		delete(t.asides, id)
 		if failed {
-			t.note("interrupt was refused", word(string(r.Error)))
+			t.note(what+" was refused", word(string(r.Error)))
 		}
 		return
 	}

@@ -79,6 +79,7 @@ func (a adapter) Info() harness.Info {
 		},
 		Executable: "claude",
 		APIKeyEnv:  "ANTHROPIC_API_KEY",
+		Steer:      true,
 		PassEnv:    append([]string(nil), passEnv...),
 	}
 }

@@ -105,11 +105,13 @@ func wantStdin(t *testing.T, out harness.Output, want ...string) {
 // books keeps what a machine would know, and finds what it could not take.
 type books struct {
 	begun, finished int
-	open            bool
-	streamed        map[string]*strings.Builder
-	final           map[string]string
-	faults          []string
-	last            harness.Update
+	// woken counts the turns that the CLI began; background what runs beside them.
+	woken, background int
+	open              bool
+	streamed          map[string]*strings.Builder
+	final             map[string]string
+	faults            []string
+	last              harness.Update
 }
 
 func newBooks() *books {
@@ -131,10 +133,18 @@ func (b *books) take(out harness.Output) {
 }
 
 func (b *books) update(u harness.Update) {
-	if !b.open && !comesLate(u) {
+	if !b.open && !b.comesLate(u) {
 		b.fault("%T outside a turn", u)
 	}
 	switch u := u.(type) {
+	case harness.Woken:
+		if b.open {
+			b.fault("woken in a turn")
+		}
+		b.begin()
+		b.woken++
+	case harness.Background:
+		b.background = len(u.Tasks)
 	case harness.PartOpened:
 		if b.streamed[u.Part] != nil {
 			b.fault("part %s opened twice", u.Part)
@@ -159,13 +169,18 @@ func (b *books) update(u harness.Update) {
 	b.last = u
 }
 
-// comesLate says whether an update may come while no turn is open.
-func comesLate(u harness.Update) bool {
+// comesLate says whether an update may come while no turn is open: what needs
+// none, and what a background task says, for which the machine opens one.
+func (b *books) comesLate(u harness.Update) bool {
 	switch u := u.(type) {
-	case harness.Background, harness.Asked, harness.Withdrawn:
+	case harness.Background, harness.Asked, harness.Withdrawn, harness.Woken:
 		return true
+	case harness.MessageClosed:
+		return b.background > 0
+	case harness.PartSet:
+		return b.background > 0 && u.Owner != ""
 	case harness.ToolSet:
-		return u.State != nil && u.State.Status().Terminal()
+		return u.State != nil && u.State.Status().Terminal() || b.background > 0 && (u.Owner != "" || u.Subagent != nil)
 	}
 	return false
 }

@@ -9,15 +9,12 @@ import (
 	"agent-server/protocol"
 )
 
-// launchEnv keeps the CLI to its one task. Background tasks are off until the
-// gateway shows them: sub-agents and commands then stay inside their turn, and a
-// prompt has exactly one result.
+// launchEnv keeps the CLI to its one task.
 var launchEnv = []string{
 	// What the CLI would find out itself, said so that an inherited one cannot
 	// make it believe that it runs inside another.
 	"CLAUDE_CODE_ENTRYPOINT=sdk-cli",
 	"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1",
-	"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1",
 	// Nothing goes out but requests to the model.
 	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	"DISABLE_TELEMETRY=1",

@@ -1,6 +1,10 @@
 package claudecode
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"agent-server/harness"
 	"agent-server/protocol"
 
@@ -14,8 +18,10 @@ import (
 
 // ask is a permission request without an answer.
 type ask struct {
-	// call is the tool call; "" where none is named.
-	call string
+	// id is the CLI's.
+	id string
+	// shown is how it was told, under a key of ours where it is told again.
+	shown harness.Asked
 	// input is restated with an allow.
 	input protocol.Object
 	// always are the permissions that an "always" brings; nil: it cannot.
@@ -122,16 +128,39 @@ func (t *translator) onQuestion(id string, q question) {
 	if input == nil {
 		input = protocol.Object("{}")
 	}
-	a := ask{call: call, input: input}
+	a := ask{id: id, input: input}
 	if !bool(q.NoAlways) {
 		a.always = sessionRules(q.Suggestions)
 	}
-	t.asks[id] = a
 	v := viewOf(string(q.Tool), q.Input)
-	t.emit(harness.Asked{
+	a.shown = harness.Asked{
 		Request: id, Call: call, Owner: owner, Name: v.name, Kind: v.kind, Title: v.title, Locations: v.locations,
 		RawInput: input, Always: len(a.always) > 0, InputSlot: true,
-	})
+	}
+	t.ask(a)
+}
+
+// ask tells a request.
+func (t *translator) ask(a ask) {
+	t.asks[a.shown.Request] = a
+	t.emit(a.shown)
+}
+
+// keepAsks takes back the requests of background tasks that a turn would take with
+// it at its end, for they still wait, and gives them as they are to be told again
+// behind it, under keys of their own.
+func (t *translator) keepAsks() (again []ask) {
+	for _, key := range slices.Sorted(maps.Keys(t.asks)) {
+		a := t.asks[key]
+		if a.shown.Owner == "" || len(t.background) == 0 {
+			continue
+		}
+		delete(t.asks, key)
+		t.emit(harness.Withdrawn{Request: key})
+		a.shown.Request = t.newID()
+		again = append(again, a)
+	}
+	return again
 }
 
 // ownerOf is the tool call whose sub-agent asks; false where one asks that is not
@@ -155,12 +184,28 @@ func sessionRules(suggestions jsontext.Value) (rules []map[string]jsontext.Value
 		if raw.Kind() != '{' || json.Unmarshal(raw, &s, lenient) != nil {
 			continue
 		}
-		if member(s, "type") == "addRules" && member(s, "behavior") == "allow" {
-			s["destination"] = jsontext.Value(`"session"`)
+		narrow := narrowRules(s["rules"])
+		if member(s, "type") == "addRules" && member(s, "behavior") == "allow" && len(narrow) > 0 {
+			s["rules"], s["destination"] = protocol.Encode(narrow), jsontext.Value(`"session"`)
 			rules = append(rules, s)
 		}
 	}
 	return rules
+}
+
+// narrowRules are the rules that say which calls they allow. One without a content
+// allows its tool whatever the input, which is wider than "always" reads: then the
+// machine keeps a rule of its own, for this very call.
+func narrowRules(rules jsontext.Value) (narrow []jsontext.Value) {
+	for _, raw := range array(rules) {
+		content := object[struct {
+			Content text `json:"ruleContent"`
+		}](raw).Content
+		if strings.Trim(string(content), " :*") != "" {
+			narrow = append(narrow, raw)
+		}
+	}
+	return narrow
 }
 
 // member is a string member of an object; "" where it is none.
@@ -182,28 +227,28 @@ func (t *translator) resolve(in harness.Resolve) {
 	v := in.Verdict
 	switch v.Decision {
 	case harness.Allow, harness.AllowAlways:
-		t.allow(in.Request, a, v)
+		t.allow(a, v)
 	default:
 		message := v.Message
 		if message == "" {
 			message = "The user refused this call."
 		}
-		t.deny(in.Request, message)
+		t.deny(a.id, message)
 	}
 }
 
 // allow lets the call run, and shows the input that it runs with where that was
 // changed.
-func (t *translator) allow(id string, a ask, v harness.Verdict) {
+func (t *translator) allow(a ask, v harness.Verdict) {
 	body := allow{Behavior: "allow", Input: a.input}
 	if v.UpdatedInput != nil {
 		body.Input = v.UpdatedInput
-		t.reshow(a.call, v.UpdatedInput)
+		t.reshow(a.shown.Call, v.UpdatedInput)
 	}
 	if v.Decision == harness.AllowAlways && len(a.always) > 0 {
 		body.Always, body.Class = a.always, "user_permanent"
 	}
-	t.succeed(id, body)
+	t.succeed(a.id, body)
 }
 
 // reshow shows a call with another input.
@@ -222,8 +267,10 @@ func (t *translator) reshow(id string, input protocol.Object) {
 // drained by a cancel is not open any more.
 func (t *translator) onControlCancel(line []byte) {
 	id := string(object[control](line).ID)
-	if _, open := t.asks[id]; open {
-		delete(t.asks, id)
-		t.emit(harness.Withdrawn{Request: id})
+	for key, a := range t.asks {
+		if a.id == id {
+			delete(t.asks, key)
+			t.emit(harness.Withdrawn{Request: key})
+		}
 	}
 }

@@ -37,11 +37,15 @@ func TestAlwaysIsOfferedOnlyWhereItMeansSomething(t *testing.T) {
 		``:                                      false,
 		`,"permission_suggestions":[]`:          false,
 		`,"permission_suggestions":[null,7,{}]`: false,
-		`,"permission_suggestions":[{"type":"setMode","mode":"acceptEdits"}]`:                                     false,
-		`,"permission_suggestions":[{"type":"setMode","mode":"bypassPermissions"}]`:                               false,
-		`,"permission_suggestions":[{"type":"addRules","behavior":"deny","rules":[]}]`:                            false,
-		`,"permission_suggestions":[{"type":"removeRules","behavior":"allow","rules":[]}]`:                        false,
-		`,"permission_suggestions":[{"type":"addDirectories","directories":["/w"],"destination":"userSettings"}]`: false,
+		`,"permission_suggestions":[{"type":"setMode","mode":"acceptEdits"}]`:                                                   false,
+		`,"permission_suggestions":[{"type":"setMode","mode":"bypassPermissions"}]`:                                             false,
+		`,"permission_suggestions":[{"type":"addRules","behavior":"deny","rules":[]}]`:                                          false,
+		`,"permission_suggestions":[{"type":"addRules","behavior":"allow","rules":[{"toolName":"mcp__a__b"}]}]`:                 false,
+		`,"permission_suggestions":[{"type":"addRules","behavior":"allow","rules":[{"toolName":"Bash","ruleContent":":*"}]}]`:   false,
+		`,"permission_suggestions":[{"type":"addRules","behavior":"deny","rules":[{"toolName":"Bash","ruleContent":"ls"}]}]`:    false,
+		`,"permission_suggestions":[{"type":"addRules","behavior":"allow","rules":[{"toolName":"Bash","ruleContent":"ls:*"}]}]`: true,
+		`,"permission_suggestions":[{"type":"removeRules","behavior":"allow","rules":[]}]`:                                      false,
+		`,"permission_suggestions":[{"type":"addDirectories","directories":["/w"],"destination":"userSettings"}]`:               false,
 	} {
 		out := feed(called(t, "Bash", `{}`), asks(`{}`, rest))
 		if got := out.Updates[0].(harness.Asked).Always; got != want {

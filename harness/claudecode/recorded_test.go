@@ -1,8 +1,8 @@
 package claudecode
 
-// recordedEnds says how the turns of each recording end. Prompts that a recording's
-// driver queued inside the CLI are left out, for a gateway holds those back; so are
-// the turns that background tasks begin.
+// recordedEnds says how the turns of each recording end, those among them that
+// background tasks began. Prompts that a recording's driver queued inside the CLI a
+// gateway would have held back: what they began counts as begun by nobody.
 var recordedEnds = map[string]string{
 	"01_simple_turn":                                     "end_turn",
 	"02_partial_deltas":                                  "end_turn",
@@ -16,13 +16,13 @@ var recordedEnds = map[string]string{
 	"11_interrupt_mid_tool":                              "cancelled end_turn",
 	"13_interrupt_idle":                                  "end_turn end_turn",
 	"14_multi_turn":                                      "end_turn end_turn end_turn",
-	"15_queued_prompts":                                  "end_turn",
+	"15_queued_prompts":                                  "end_turn end_turn",
 	"16_set_model_and_mode":                              "end_turn end_turn end_turn end_turn end_turn end_turn",
 	"17a_resume_first":                                   "end_turn",
 	"17b_resume_second":                                  "end_turn",
 	"18_fork_session":                                    "end_turn",
-	"20_subagent":                                        "end_turn",
-	"20b_subagent_forward_text":                          "end_turn",
+	"20_subagent":                                        "end_turn end_turn",
+	"20b_subagent_forward_text":                          "end_turn end_turn",
 	"20c_subagent_foreground":                            "end_turn",
 	"20d_subagent_no_background":                         "end_turn",
 	"20f_subagent_interrupt":                             "cancelled",
@@ -68,7 +68,7 @@ var recordedEnds = map[string]string{
 	"46_tool_failures":                                   "end_turn end_turn end_turn end_turn",
 	"47b_exit_plan_mode":                                 "end_turn",
 	"47c_edit_and_todo":                                  "end_turn",
-	"48_background_bash":                                 "end_turn",
+	"48_background_bash":                                 "end_turn end_turn",
 	"51a_bypass_as_root":                                 "error:invalid_request",
 	"51b_bypass_as_root_IS_SANDBOX":                      "end_turn",
 	"51c_permission_prompts_none":                        "end_turn",
@@ -79,7 +79,7 @@ var recordedEnds = map[string]string{
 	"52_other_controls":                                  "end_turn",
 	"53_settings_hooks_events":                           "end_turn",
 	"54_rate_limit_event":                                "end_turn end_turn end_turn",
-	"55_session_state_events":                            "end_turn end_turn",
+	"55_session_state_events":                            "end_turn end_turn end_turn",
 	"56a_session_id_first":                               "end_turn",
 	"56b_session_id_in_use":                              "error:invalid_request",
 	"56c_resume_unknown":                                 "error:process_exit",
@@ -91,16 +91,16 @@ var recordedEnds = map[string]string{
 	"59_big_stdin_back_to_back":                          "end_turn",
 	"60_permission_unanswered_5min":                      "end_turn",
 	"61_stream_stall_watchdog":                           "end_turn",
-	"62_priority_now":                                    "cancelled",
+	"62_priority_now":                                    "cancelled end_turn",
 	"62c_cancel_queued":                                  "cancelled",
 	"63_should_query_false":                              "end_turn end_turn",
 	"64_stop_background_task":                            "end_turn",
-	"64c_background_tasks_control":                       "end_turn",
+	"64c_background_tasks_control":                       "end_turn end_turn",
 	"65_default_model_and_env":                           "end_turn",
 	"66_tool_progress_60s":                               "end_turn",
 	"71_claudecode_env":                                  "end_turn",
 	"72_anthropic_log_env":                               "end_turn",
 	"73_debug_env":                                       "end_turn",
 	"90_allow_always_session_rule":                       "end_turn end_turn",
-	"91_interrupt_with_background_agent_stop_affordance": "end_turn",
+	"91_interrupt_with_background_agent_stop_affordance": "end_turn error:process_exit",
 }

@@ -1,7 +1,6 @@
 package claudecode
 
 import (
-	"slices"
 	"strings"
 
 	"agent-server/harness"
@@ -17,30 +16,63 @@ func (t *translator) onResult(line []byte) {
 	switch {
 	case t.turn == nil:
 		t.note("result without a turn", "")
-	case !t.turn.written:
+		t.spend(o)
+	case !t.turn.written && !t.prompted:
 		t.startupResult(o)
 	case !t.isOurs(o):
 		t.note("result of another prompt", "")
+		t.pass(o)
 	default:
 		t.create(o.Session)
 		end := t.endOf(o)
-		end.Tokens, end.Cost = t.spend(o)
+		t.pay(o)
 		t.measure(o)
-		t.finish(end)
+		t.end(end, answeredBy(o))
 	}
 }
 
-// isOurs says whether a result answers our prompt: by its prompt ids, and where
-// it has none (an older CLI) by not having an origin of its own.
-func (t *translator) isOurs(o outcome) bool {
+// answeredBy are the prompts that a result answers.
+func answeredBy(o outcome) []string {
 	prompts := texts(o.Prompts)
 	if o.Prompt != "" {
 		prompts = append(prompts, string(o.Prompt))
 	}
+	return prompts
+}
+
+// isOurs says whether a result answers a prompt of the turn: by its prompt ids,
+// and where it has none (an older CLI) by not having an origin of its own. A turn
+// of the CLI's own has no prompt, and no other turn beside it.
+func (t *translator) isOurs(o outcome) bool {
+	prompts := answeredBy(o)
 	if len(prompts) == 0 {
-		return o.Origin.Kind() != '{'
+		return t.turn.woken || t.turn.written && o.Origin.Kind() != '{'
 	}
-	return slices.Contains(prompts, t.turn.uuid)
+	return t.turn.woken || t.turn.answers(prompts)
+}
+
+// pass takes the end of what the CLI did of its own accord while our prompt
+// waited. What it cost is the turn's: nobody else would pay.
+func (t *translator) pass(o outcome) {
+	t.pay(o)
+	t.measure(o)
+	t.leaveMessages()
+	t.turn.visited = false
+	if t.turn.settled != "" {
+		t.settle()
+	}
+}
+
+// end ends the turn, unless a prompt that was written into it has no answer yet:
+// the CLI goes on with that by itself.
+func (t *translator) end(end harness.Finished, answered []string) {
+	if !t.turn.hasMore(answered) {
+		t.finish(end)
+		return
+	}
+	t.settleNot()
+	t.leaveMessages()
+	t.turn.held, t.turn.failure = &end, nil
 }
 
 // startupResult takes a result from before the prompt: the CLI would not start.

@@ -18,7 +18,7 @@ func (t *translator) onAssistant(line []byte) {
 	s := object[spoken](line)
 	m := object[message](s.Message)
 	t.noteAgent(string(s.Agent), string(s.Parent))
-	if t.turn == nil {
+	if !t.canSay(string(s.Parent)) {
 		t.note("assistant line outside a turn", "")
 		return
 	}
@@ -180,7 +180,7 @@ func (t *translator) onUser(line []byte) {
 			}
 			t.onToolResult(c, s)
 		case c.Type != "text" || c.Text == interruptNote || c.Text == interruptToolNote:
-		case s.Parent != "" && t.turn != nil:
+		case s.Parent != "" && t.canSay(string(s.Parent)):
 			t.showTask(partKey(string(s.UUID), i), string(c.Text), s)
 		default:
 			t.note("user line of no use", "")

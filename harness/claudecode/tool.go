@@ -242,38 +242,14 @@ func inputOf(c content) protocol.Object {
 	return protocol.Object("{}")
 }
 
-// onTaskStarted learns the id of a sub-agent.
-func (t *translator) onTaskStarted(line []byte) {
-	s := object[system](line)
-	if s.TaskType == "local_agent" {
-		t.noteAgent(string(s.Task), string(s.ToolUseID))
-	}
-}
-
 // nameAgent shows the id of the sub-agent that a call runs.
 func (t *translator) nameAgent(id, agent string) {
 	c := t.calls[id]
-	if c == nil || c.view.subagent == nil || t.turn == nil {
+	if c == nil || c.view.subagent == nil || !t.canSay(c.id) {
 		return
 	}
 	named := *c.view.subagent // what was shown is never changed
 	named.AgentID = &agent
 	c.view.subagent = &named
 	t.emit(harness.ToolSet{Call: c.id, Owner: c.owner, Subagent: c.view.subagent})
-}
-
-// onBackground takes the set of tasks that run on beside the turn.
-func (t *translator) onBackground(line []byte) {
-	var tasks []harness.Task
-	for _, task := range objects[struct {
-		ID          text `json:"task_id"`
-		Description text `json:"description"`
-	}](object[system](line).Tasks) {
-		tasks = append(tasks, harness.Task{ID: string(task.ID), Description: string(task.Description)})
-	}
-	if len(tasks) == 0 && len(t.background) == 0 {
-		return
-	}
-	t.background = tasks
-	t.emit(harness.Background{Tasks: tasks})
 }

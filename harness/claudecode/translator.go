@@ -24,11 +24,15 @@ type translator struct {
 	awaited map[string]awaitedKind
 	// refused is why no prompt may be written any more; nil: nothing.
 	refused *protocol.TurnError
-	// interrupts are the ids of interrupts not yet acknowledged.
-	interrupts map[string]bool
+	// asides are requests of ours whose answer changes nothing, by id: what each
+	// asked for.
+	asides map[string]string
 
 	// turn is the one running; nil between turns.
 	turn *turn
+	// prompted is true once a prompt was written, tracked once the CLI has told of
+	// a prompt's life cycle: older ones do not.
+	prompted, tracked bool
 	// cfg is the config in force.
 	cfg protocol.RunConfig
 	// mode is the CLI's permission mode as it last said; "" before it did.
@@ -55,14 +59,33 @@ type translator struct {
 	// spent is total_cost_usd of the last result; nil while the history before
 	// this process is not known.
 	spent *float64
-	// background are the tasks that run beside the turn.
+	// background are the tasks that run beside the turn; tasks are all that were
+	// started and have not ended, by id.
 	background []harness.Task
+	tasks      map[string]task
+	// trigger is what the task that ended last was about; "" once it was told.
+	trigger string
 }
 
-// turn is one prompt on its way through the CLI.
+// turn is one prompt on its way through the CLI, or what the CLI does of its own
+// accord.
 type turn struct {
-	// uuid is the prompt's native id.
+	// uuid is the prompt's native id; "" where there was none.
 	uuid string
+	// woken is true where no prompt of ours began it.
+	woken bool
+	// started is true once the CLI has said that it works on the prompt.
+	started bool
+	// visited is true while the CLI works on something else than the prompt, which
+	// waits behind it.
+	visited bool
+	// further are prompts that were written into it, not answered yet.
+	further []further
+	// held is its end but for those; nil: no result came yet.
+	held *harness.Finished
+	// tokens and cost are what its results before the last have told; nil: none.
+	tokens *protocol.TokenUsage
+	cost   *protocol.Number
 	// line is the prompt, held until the handshake is over; nil once written.
 	line []byte
 	// written, registered and created say how far it has come.
@@ -87,16 +110,17 @@ type openMessage struct{ id, owner string }
 // fresh session has spent is known; what a resumed one had is not.
 func newTranslator(o Options, l harness.Launch, newID func() string) *translator {
 	t := &translator{
-		opts:       o,
-		launch:     l,
-		newID:      newID,
-		cfg:        l.Config,
-		awaited:    map[string]awaitedKind{},
-		interrupts: map[string]bool{},
-		blocks:     map[string]int{},
-		calls:      map[string]*call{},
-		agents:     map[string]string{},
-		asks:       map[string]ask{},
+		opts:    o,
+		launch:  l,
+		newID:   newID,
+		cfg:     l.Config,
+		awaited: map[string]awaitedKind{},
+		asides:  map[string]string{},
+		tasks:   map[string]task{},
+		blocks:  map[string]int{},
+		calls:   map[string]*call{},
+		agents:  map[string]string{},
+		asks:    map[string]ask{},
 	}
 	if l.Resume == "" {
 		t.spent = new(float64)
@@ -176,15 +200,17 @@ var systemHandlers = handlers{
 	"api_retry":                (*translator).onRetry,
 	"task_started":             (*translator).onTaskStarted,
 	"background_tasks_changed": (*translator).onBackground,
+	"task_notification":        (*translator).onTaskEnded,
+	"session_state_changed":    (*translator).onState,
 
 	// The tool's result says that it was refused.
 	"permission_denied": nil,
 	// The result says that the model refused.
 	"model_refusal_fallback": nil, "model_refusal_no_fallback": nil,
-	// The result of the tool call that runs the task says what became of it.
-	"task_notification": nil, "task_progress": nil, "task_updated": nil,
+	// The task's call, and the set of those that run, say the same.
+	"task_progress": nil, "task_updated": nil,
 	"hook_progress": nil, "hook_response": nil, "hook_started": nil, "informational": nil,
-	"local_command_output": nil, "notification": nil, "session_state_changed": nil,
+	"local_command_output": nil, "notification": nil,
 	"session_title_changed": nil, "thinking_tokens": nil,
 }
 
@@ -203,6 +229,8 @@ func (t *translator) Step(in harness.Input) harness.Output {
 		t.configure(in)
 	case harness.Cancel:
 		t.cancel()
+	case harness.Steer:
+		t.steer(in)
 	case harness.Resolve:
 		t.resolve(in)
 	case harness.Expired:

@@ -18,18 +18,43 @@ const settleAfter = 2 * time.Second
 // onLifecycle binds the prompt to the turn: started is the CLI having taken it.
 func (t *translator) onLifecycle(line []byte) {
 	l := object[lifecycle](line)
-	if t.turn == nil || string(l.Command) != t.turn.uuid {
+	t.tracked = true
+	if t.turn == nil {
+		return
+	}
+	if i := t.turn.owes(string(l.Command)); i >= 0 {
+		t.onFurther(i, l.State)
+		return
+	}
+	if string(l.Command) != t.turn.uuid || t.turn.uuid == "" {
 		return // the end of a turn before this one may come this late
 	}
 	switch l.State {
 	case "queued":
+		if t.turn.visited {
+			t.register() // an interrupt takes it out of the queue
+		}
 	case "started":
+		t.turn.started = true
 		t.register()
 	case "completed", "cancelled":
-		t.turn.settled = string(l.State)
-		t.out.Timers = append(t.out.Timers, harness.Timer{Name: settleTimer, After: settleAfter})
+		t.settleSoon(string(l.State))
 	default:
 		t.note("unknown life cycle state", word(string(l.State)))
+	}
+}
+
+// settleSoon ends the turn in a while, unless its result comes.
+func (t *translator) settleSoon(state string) {
+	t.turn.settled = state
+	t.out.Timers = append(t.out.Timers, harness.Timer{Name: settleTimer, After: settleAfter})
+}
+
+// settleNot takes that back.
+func (t *translator) settleNot() {
+	if t.turn.settled != "" {
+		t.turn.settled = ""
+		t.stopTimer(settleTimer)
 	}
 }
 
@@ -44,28 +69,56 @@ func (t *translator) register() {
 // settle ends a turn whose result does not come, by what its life cycle said.
 func (t *translator) settle() {
 	t.note("turn ended without a result", t.turn.settled)
-	reason := protocol.StopEndTurn
-	if t.turn.settled == "cancelled" {
-		reason = protocol.StopCancelled
+	end := harness.Finished{Reason: protocol.StopEndTurn, Raw: t.turn.settled}
+	switch {
+	case t.turn.held != nil:
+		end = *t.turn.held
+	case t.turn.settled == "cancelled" || t.turn.cancelled:
+		end.Reason = protocol.StopCancelled
 	}
-	t.finish(harness.Finished{Reason: reason, Raw: t.turn.settled})
+	t.finish(end)
 }
 
-// onInit takes the line that starts every turn. Without prompt ids (an older
-// CLI) it is taken for ours.
+// onInit takes the line that starts every native turn: that of our prompt, or one
+// of the CLI's own, upon the end of a background task for instance. Of its own it
+// may start one right before it reads our prompt, which then waits: what it says
+// belongs to our turn, its end does not.
 func (t *translator) onInit(line []byte) {
 	s := object[system](line)
 	t.noteMode(s.Mode)
-	if t.turn == nil || !t.turn.written {
-		t.note("native turn that nobody began", "")
+	switch {
+	case t.turn == nil && !t.prompted:
+		t.note("native turn before the first prompt", "")
 		return
-	}
-	if prompts := texts(s.Prompts); len(prompts) > 0 && !slices.Contains(prompts, t.turn.uuid) {
+	case t.turn == nil:
+		t.wake()
+	case t.turn.woken:
+	case !t.begins(s):
+		t.turn.visited = true
 		t.note("native turn of another prompt", "")
 		return
+	default:
+		t.turn.started = true
+		t.register()
 	}
-	t.register()
 	t.create(s.Session)
+}
+
+// begins says whether an init begins the native turn of a prompt of the turn.
+// Without prompt ids it does in an older CLI, and where the prompt was taken up.
+func (t *translator) begins(s system) bool {
+	prompts := texts(s.Prompts)
+	if len(prompts) == 0 {
+		return t.turn.written && (t.turn.started || !t.tracked)
+	}
+	return t.turn.answers(prompts)
+}
+
+// answers says whether one of these prompts is the turn's.
+func (t *turn) answers(prompts []string) bool {
+	return slices.ContainsFunc(prompts, func(uuid string) bool {
+		return t.uuid == uuid || t.owes(uuid) >= 0
+	})
 }
 
 // create says once a turn which native session it runs in. The id may change:
@@ -90,13 +143,23 @@ func (t *translator) onReset([]byte) {
 
 // interrupting is the interrupt request.
 type interrupting struct {
+	// Subtype is interrupt.
 	Subtype string `json:"subtype"`
+	// Queued is true where prompts that wait are to be dropped too.
+	Queued bool `json:"cancel_queued,omitzero"`
+}
+
+// interrupt stops what the main agent does.
+func (t *translator) interrupt(queued bool) {
+	t.aside("interrupt", interrupting{"interrupt", queued})
 }
 
 // cancel interrupts the turn. The CLI itself withdraws what it has asked for, so
 // nothing is written for open requests. A prompt still held is dropped.
 func (t *translator) cancel() {
 	switch {
+	case t.turn == nil && len(t.background) > 0:
+		t.stopTasks()
 	case t.turn == nil:
 		t.note("cancel without a turn", "")
 	case !t.turn.written:
@@ -105,7 +168,7 @@ func (t *translator) cancel() {
 	default:
 		t.turn.cancelled = true
 		clear(t.asks)
-		t.interrupts[t.request(interrupting{"interrupt"})] = true
+		t.interrupt(!t.turn.started || len(t.turn.further) > 0)
 	}
 }
 
@@ -116,13 +179,25 @@ func (t *translator) finish(end harness.Finished) {
 	} else {
 		t.endCompaction(compactFailed)
 	}
+	end.Tokens, end.Cost = t.turn.tokens, t.turn.cost
+	again := t.keepAsks()
 	t.emit(end)
+	for _, a := range again {
+		t.ask(a)
+	}
 	if t.turn.settled != "" {
 		t.stopTimer(settleTimer)
 	}
+	t.leaveMessages()
+	t.turn = nil
+}
+
+// leaveMessages lets go of what a native turn has said; not of its requests, for
+// the machine still answers what is open.
+func (t *translator) leaveMessages() {
 	t.forgetUnfinished()
-	t.turn, t.stream, t.open = nil, nil, openMessage{}
-	clear(t.blocks) // not the requests: the machine still answers what is open
+	t.stream, t.open = nil, openMessage{}
+	clear(t.blocks)
 }
 
 // startRefusals are beginnings of what the CLI writes to stderr when it will not

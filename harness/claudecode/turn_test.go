@@ -263,13 +263,13 @@ func TestDroppedLine(t *testing.T) {
 	}
 }
 
-// Work that nobody began is not shown, and not taken for the next turn's.
+// What is said in no turn, and by no background task, is not shown, and not taken
+// for the next turn's.
 func TestLinesOutsideATurn(t *testing.T) {
 	t.Parallel()
 	tr := running(t)
 	feed(tr, `{"type":"result","subtype":"success","user_message_uuids":["id-1"]}`)
 	out := feed(tr,
-		inited,
 		`{"type":"stream_event","event":{"type":"message_start","message":{"id":"m"}}}`,
 		`{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"text"}}}`,
 		textDelta,

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -124,6 +125,39 @@ func (t *translator) spend(o outcome) (*protocol.TokenUsage, *protocol.Number) {
 		return nil, cost
 	}
 	return tokensOf(object[apiUsage](o.Usage)), cost
+}
+
+// pay adds what a result tells of tokens and cost to what the turn has spent.
+func (t *translator) pay(o outcome) {
+	tokens, cost := t.spend(o)
+	t.turn.tokens = addTokens(t.turn.tokens, tokens)
+	t.turn.cost = addNumbers(t.turn.cost, cost)
+}
+
+// addTokens adds two accounts; nil is unknown, and adds nothing.
+func addTokens(a, b *protocol.TokenUsage) *protocol.TokenUsage {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return &protocol.TokenUsage{
+		Input:     a.Input + b.Input,
+		Output:    a.Output + b.Output,
+		Reasoning: addNumbers(a.Reasoning, b.Reasoning),
+		Cache: &protocol.CacheUsage{
+			Read:             a.Cache.Read + b.Cache.Read,
+			Write:            a.Cache.Write + b.Cache.Write,
+			WriteEphemeral5m: addNumbers(a.Cache.WriteEphemeral5m, b.Cache.WriteEphemeral5m),
+			WriteEphemeral1h: addNumbers(a.Cache.WriteEphemeral1h, b.Cache.WriteEphemeral1h),
+		},
+	}
+}
+
+// addNumbers is the sum of two numbers; nil is unknown, and adds nothing.
+func addNumbers(a, b *protocol.Number) *protocol.Number {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return new(*a + *b)
 }
 
 // sumModels adds up what each model was used for, in the order of their names,
