@@ -1,0 +1,186 @@
+package codexappserver
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"agent-server/harness"
+	"agent-server/harness/rpcline"
+	"agent-server/protocol"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// failed is an error answer as a turn's error. what says what failed, for errors
+// whose own words do not; "" where they do.
+func failed(e *rpcline.Error, what string) protocol.TurnError {
+	message := e.Message
+	if message == "" {
+		message = "Codex gave no reason"
+	}
+	if what != "" {
+		message = what + ": " + message
+	}
+	category := protocol.CategoryInternal
+	switch e.Code {
+	case rpcline.CodeInvalidRequest, rpcline.CodeInvalidParams:
+		category = protocol.CategoryInvalidRequest
+	case codeOverloaded:
+		category = protocol.CategoryUpstream
+	}
+	return protocol.TurnError{Category: category, Message: message}
+}
+
+// failure is a fault of a turn, in Codex's words.
+type failure struct {
+	Message rpcline.Text `json:"message"`
+	// Info is a word, or an object with one member that may hold an HTTP status.
+	Info jsontext.Value `json:"codexErrorInfo"`
+	// Details is what the provider said.
+	Details rpcline.Text `json:"additionalDetails"`
+}
+
+func readFailure(raw jsontext.Value) failure { return rpcline.Read[failure](raw) }
+
+// turnError is the fault as a turn's error.
+func (f failure) turnError() protocol.TurnError {
+	message := string(f.Message)
+	if f.Details != "" && !strings.Contains(message, string(f.Details)) {
+		message = strings.TrimPrefix(message+": "+string(f.Details), ": ")
+	}
+	if message == "" {
+		message = "Codex gave no reason"
+	}
+	return protocol.TurnError{Category: f.category(), Message: message}
+}
+
+// infoWords are what Codex calls faults by themselves.
+var infoWords = map[string]protocol.ErrorCategory{
+	"contextWindowExceeded":       protocol.CategoryContextLimit,
+	"sessionBudgetExceeded":       protocol.CategoryUsageLimit,
+	"usageLimitExceeded":          protocol.CategoryUsageLimit,
+	"rateLimitExceeded":           protocol.CategoryRateLimit,
+	"flexUnavailable":             protocol.CategoryRateLimit,
+	"serverOverloaded":            protocol.CategoryUpstream,
+	"policyCapacityUnavailable":   protocol.CategoryUpstream,
+	"internalServerError":         protocol.CategoryUpstream,
+	"modelNotFound":               protocol.CategoryInvalidRequest,
+	"badRequest":                  protocol.CategoryInvalidRequest,
+	"cyberPolicy":                 protocol.CategoryInvalidRequest,
+	"bioPolicy":                   protocol.CategoryInvalidRequest,
+	"misalignmentPolicyViolation": protocol.CategoryInvalidRequest,
+	"unauthorized":                protocol.CategoryAuth,
+}
+
+// statusCategory is what an HTTP status means; "" for what is none.
+func statusCategory(status int) protocol.ErrorCategory {
+	switch {
+	case status == 401 || status == 403:
+		return protocol.CategoryAuth
+	case status == 402:
+		return protocol.CategoryUsageLimit
+	case status == 429:
+		return protocol.CategoryRateLimit
+	case status >= 400 && status < 500:
+		return protocol.CategoryInvalidRequest
+	case status >= 500 && status < 600:
+		return protocol.CategoryUpstream
+	}
+	return ""
+}
+
+// category is what kind of fault it is: Codex calls a 401 a failed connection, and
+// what it has no word for "other".
+func (f failure) category() protocol.ErrorCategory {
+	if f.Info.Kind() == '"' {
+		if c := infoWords[protocol.Unquote(f.Info)]; c != "" {
+			return c
+		}
+		return f.textCategory()
+	}
+	members := rpcline.Read[map[string]jsontext.Value](f.Info)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		inner := members[name]
+		status := rpcline.Read[struct {
+			HTTP rpcline.Number `json:"httpStatusCode"`
+		}](inner).HTTP
+		if c := statusCategory(int(status.Value)); c != "" {
+			return c
+		}
+		if name == "responseTooManyFailedAttempts" {
+			return protocol.CategoryUpstream
+		}
+		return protocol.CategoryNetwork // a connection that failed without a status
+	}
+	return f.textCategory()
+}
+
+// statusText finds an HTTP status where it is named as one.
+var statusText = regexp.MustCompile(`(?i)\bstatus[ :]+([45][0-9][0-9])\b`)
+
+// textCategory is what the words say of a fault that Codex has no word for.
+func (f failure) textCategory() protocol.ErrorCategory {
+	text := string(f.Message) + " " + string(f.Details)
+	if m := statusText.FindStringSubmatch(text); m != nil {
+		status, _ := strconv.Atoi(m[1])
+		return statusCategory(status)
+	}
+	switch {
+	case strings.Contains(text, "stream disconnected"):
+		return protocol.CategoryNetwork
+	case strings.Contains(text, "Missing environment variable"):
+		return protocol.CategoryAuth
+	case strings.Contains(text, `"error"`):
+		return protocol.CategoryInvalidRequest // a refused request's body, as it came
+	}
+	return protocol.CategoryInternal
+}
+
+// erred takes a fault. One that Codex goes on from is a notice; the other is told
+// by the turn's end, once.
+func (t *translator) erred(p params) {
+	f := readFailure(p.Error)
+	e := f.turnError()
+	switch thread := string(p.ThreadID); {
+	case t.stale(p):
+		t.note("fault of a turn that is over", "")
+	case !bool(p.WillRetry) && thread == t.thread:
+		t.turn.failure = &e
+	case !bool(p.WillRetry):
+		t.note("fault of a sub-agent", "")
+	default:
+		t.abandonSpeech(thread)
+		t.emit(harness.Notice{Category: e.Category, Message: e.Message})
+		if thread == t.thread && e.Category == protocol.CategoryNetwork && !t.turn.unreachable {
+			t.turn.unreachable = true
+			t.setTimer(unreachableTimer, t.opts.UnreachableTimeout)
+		}
+	}
+}
+
+// reached takes a sign of life: whatever else an item says, the provider was
+// reached.
+func (t *translator) reached(method string, p params) {
+	turn := t.turn
+	if turn == nil || !turn.unreachable || string(p.ThreadID) != t.thread {
+		return
+	}
+	if strings.HasPrefix(method, "item/") || method == "thread/tokenUsage/updated" {
+		turn.unreachable = false
+		t.stopTimer(unreachableTimer)
+	}
+}
+
+// loseTouch gives a turn up whose provider cannot be reached. Codex would go on
+// trying without an end.
+func (t *translator) loseTouch() {
+	t.turn.lost = &protocol.TurnError{
+		Category: protocol.CategoryNetwork,
+		Message:  "Codex could not reach its provider for " + t.opts.UnreachableTimeout.String(),
+	}
+	t.interrupt(t.turn.id)
+	t.setTimer(interruptTimer, interruptLimit)
+}
