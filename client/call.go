@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -14,27 +15,96 @@ type answer struct {
 	err    *protocol.Error
 }
 
+// into makes of an answer what a call returns; ok is false where the link has
+// ended instead.
+func (a answer) into(method string, ok bool, result any) error {
+	switch {
+	case !ok:
+		return errDropped
+	case a.err != nil:
+		return a.err
+	}
+	if err := protocol.Decode(a.result, result); err != nil {
+		return fmt.Errorf("reading the answer of %s: %w", method, err)
+	}
+	return nil
+}
+
+// fate says what becomes of a request whose connection ends before its answer.
+type fate bool
+
+const (
+	// repeat: to do it twice is to do it once; it is sent again.
+	repeat fate = true
+	// unknown: it may have been done, and doing it again may do something else;
+	// its caller is told.
+	unknown fate = false
+)
+
 // call sends a request and waits for its answer, decoded into result. An error
 // that the server answers comes back as the *protocol.Error that it is; anything
-// else says what was being called. A call that gives up has perhaps been served:
-// that is why ids are the client's, and a retry the same turn.
-func (c *Client) call(ctx context.Context, method string, params, result any) error {
-	id, ch, err := c.expect()
-	if err != nil {
-		return fmt.Errorf("calling %s: %w", method, err)
+// else says what was being called. Where the client reconnects, a request that was
+// not sent yet waits for the next connection, and one that was sent meets its
+// fate. A call that gives up has perhaps been served: that is why ids are the
+// client's, and a retry the same turn.
+func (c *Client) call(ctx context.Context, method string, f fate, params, result any) error {
+	err := c.try(ctx, method, f, params, result)
+	var wire *protocol.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wire) && error(wire) == err:
+		return err
 	}
-	defer c.abandon(id)
-	select {
-	case c.outgoing <- request(id, method, params):
-	case <-c.done: // ch is closed
-	case <-ctx.Done():
-		return fmt.Errorf("calling %s: %w", method, ctx.Err())
+	return fmt.Errorf("calling %s: %w", method, err)
+}
+
+// try sends it on one link after the other until it is answered.
+func (c *Client) try(ctx context.Context, method string, f fate, params, result any) error {
+	era := c.hostEra()
+	for {
+		l, err := c.await(ctx, era)
+		if err != nil {
+			return err
+		}
+		sent, err := l.call(ctx, method, params, result)
+		switch {
+		case !errors.Is(err, errDropped):
+			return err
+		case sent && f == unknown && c.dial != nil:
+			return &FateError{Method: method}
+		}
 	}
-	select {
-	case a, ok := <-ch:
-		return c.finish(method, a, ok, result)
-	case <-ctx.Done():
-		return fmt.Errorf("calling %s: %w", method, ctx.Err())
+}
+
+// hostEra counts the hosts that this client has lost.
+func (c *Client) hostEra() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.era
+}
+
+// await waits for a link to the host of an era: what was meant for one that died is
+// not sent to another.
+func (c *Client) await(ctx context.Context, era int) (*link, error) {
+	for {
+		c.mu.Lock()
+		l, changed, err := c.link, c.changed, error(nil)
+		switch {
+		case c.ended:
+			err = c.closedError()
+		case c.era != era:
+			err = c.lost
+		}
+		c.mu.Unlock()
+		if err != nil || l != nil {
+			return l, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 
@@ -50,80 +120,4 @@ func request(id int64, method string, params any) []byte {
 		b = append(b, protocol.Encode(params)...)
 	}
 	return append(b, "}\n"...)
-}
-
-// finish makes of an answer what call returns; ok is false where the connection has
-// ended instead.
-func (c *Client) finish(method string, a answer, ok bool, result any) error {
-	switch {
-	case !ok:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return fmt.Errorf("calling %s: %w", method, c.closedError())
-	case a.err != nil:
-		return a.err
-	}
-	if err := protocol.Decode(a.result, result); err != nil {
-		return fmt.Errorf("reading the answer of %s: %w", method, err)
-	}
-	return nil
-}
-
-// expect registers a call; while one is open the read loop does not wait for
-// feeds.
-func (c *Client) expect() (int64, chan answer, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended {
-		return 0, nil, c.closedError()
-	}
-	c.next++
-	ch := make(chan answer, 1) // the read loop does not wait for the caller
-	c.pending[c.next] = ch
-	c.room.Broadcast()
-	return c.next, ch, nil
-}
-
-// abandon forgets a call, answered or not; an answer that comes later concerns
-// nobody.
-func (c *Client) abandon(id int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.pending, id)
-}
-
-// resolve hands an answer to its call.
-func (c *Client) resolve(id int64, a answer) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if ch := c.pending[id]; ch != nil {
-		delete(c.pending, id)
-		ch <- a
-	}
-}
-
-// writeLoop writes requests, whole and in order; a call that gives up does not
-// tear the line that it has begun. A write that fails ends the connection.
-func (c *Client) writeLoop() {
-	for {
-		select {
-		case line := <-c.outgoing:
-			if err := c.framing.Write(line); err != nil {
-				c.cut(fmt.Errorf("writing to the server: %w", err))
-				return
-			}
-		case <-c.done:
-			return
-		}
-	}
-}
-
-// cut ends a connection that takes no more: whoever waits for an answer would
-// wait for ever.
-func (c *Client) cut(err error) {
-	c.mu.Lock()
-	c.blame(err)
-	c.room.Broadcast()
-	c.mu.Unlock()
-	_ = c.hangUp() // the fault that counts is known
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
+	"time"
 
 	"agent-server/protocol"
 	"agent-server/seqcursor"
@@ -16,7 +16,7 @@ import (
 // what a client may send.
 const DefaultMaxLineBytes = 256 << 20
 
-// Options say who the client is. The zero value is useful.
+// Options say who the client is and how it connects. The zero value is useful.
 type Options struct {
 	// Name is what initialize tells; "" is "agent-server-client".
 	Name string
@@ -28,6 +28,26 @@ type Options struct {
 	// from the connection; 0: 16 MiB. While a call waits for its answer it may
 	// be more: the answer stands behind the events.
 	QueueBytes int
+
+	// What follows is Dial's and Keep's; Attach and Spawn have one connection.
+
+	// Connect is how Dial connects: token, TLS, bounds. Its lines from the server
+	// are bounded by DefaultMaxLineBytes unless it says otherwise.
+	Connect transport.ClientOptions
+	// MinBackoff is the wait between the first two tries, from which it doubles;
+	// each is between half of it and all; 0: 0.5 s.
+	MinBackoff time.Duration
+	// MaxBackoff is where the wait stops growing; 0: 30 s.
+	MaxBackoff time.Duration
+	// AwaitServer: the first connection is tried again too, for as long as the
+	// context lives; without it its failure is Dial's.
+	AwaitServer bool
+	// OnDown is told that there is no connection, why, and in how long the next
+	// try is. The goroutine that reconnects calls it, and waits; nil: nobody is told.
+	OnDown func(err error, retryIn time.Duration)
+	// OnUp is told that there is a connection, the first one too, and who answered;
+	// as OnDown.
+	OnUp func(protocol.InitializeResult)
 }
 
 // withDefaults is the one place where Options are completed.
@@ -38,45 +58,79 @@ func (o Options) withDefaults() Options {
 	if o.QueueBytes == 0 {
 		o.QueueBytes = 16 << 20
 	}
+	if o.MinBackoff == 0 {
+		o.MinBackoff = 500 * time.Millisecond
+	}
+	if o.MaxBackoff == 0 {
+		o.MaxBackoff = 30 * time.Second
+	}
+	if o.Connect.Socket.MaxMessageBytes == 0 {
+		o.Connect.Socket.MaxMessageBytes = DefaultMaxLineBytes
+	}
+	if o.OnDown == nil {
+		o.OnDown = func(error, time.Duration) {}
+	}
+	if o.OnUp == nil {
+		o.OnUp = func(protocol.InitializeResult) {}
+	}
 	return o
 }
 
-// Client is one connection to a gateway. Attach and Spawn make one.
+// Client speaks to a gateway, over one connection or one after the other. Attach,
+// Spawn, Dial and Keep make one.
 type Client struct {
 	o Options
-	// framing is read by the read loop alone, and written by the write loop.
-	framing transport.Framing
-	server  protocol.InitializeResult
-	// hangUp ends the connection, once; release lets go what belongs to it, a
-	// child process for instance, once.
-	hangUp, release func() error
+	// dial makes the next connection; nil: there is none.
+	dial DialFunc
+	// stop ends the dialling; release lets go what belongs to the client, a child
+	// process for instance, once.
+	stop    context.CancelFunc
+	release func() error
 
-	// done is closed when the connection has ended.
+	// done is closed when the client has ended.
 	done chan struct{}
 	wg   sync.WaitGroup
-	// outgoing hands requests to the write loop.
-	outgoing chan []byte
 
 	// mu guards everything below; room is signalled when reading may go on.
 	mu   sync.Mutex
 	room *sync.Cond
-	// closing: Close was called, what fails from here on is no fault; ended: the
-	// read loop is through; err: the fault that ended the connection.
+	// closing: Close was called, what fails from here on is no fault; ended: there
+	// is no connection, nor will there be; err: the fault that ended it.
 	closing bool
 	ended   bool
 	err     error
-	// next is the id of the last request; pending are the calls that wait.
-	next    int64
-	pending map[int64]chan answer
-	// cursor is what was delivered of each session.
-	cursor seqcursor.Cursor
-	feeds  map[*Feed]struct{}
-	// held are the live envelopes of sessions that are being healed; a session
-	// that is not has no entry.
-	held map[string][]arrival
+	// wire is the newest link; link is it, once it was greeted and while it lives.
+	// changed is closed, and made anew, when link or ended changes.
+	wire, link *link
+	changed    chan struct{}
+	// server is who answered last. era counts the hosts that were lost, lost says
+	// how the last one was.
+	server protocol.InitializeResult
+	era    int
+	lost   error
+	// cursor is what was delivered of each session; anchored are those whose
+	// cursor counts at 0 too: their beginning is wanted. heads are where sessions
+	// stood that are followed and of which nothing was delivered.
+	cursor   seqcursor.Cursor
+	anchored map[string]struct{}
+	heads    map[string]int64
+	feeds    map[*Feed]struct{}
+	// held are the live envelopes of sessions that are being healed, heldBytes
+	// what they weigh; a session that is not has no entry.
+	held      map[string][]arrival
+	heldBytes int
 }
 
-// Attach speaks to a gateway over a stream that is already there, and initializes.
+// newClient makes a client without a connection.
+func newClient(o Options, dial DialFunc, release func() error) *Client {
+	c := &Client{o: o.withDefaults(), dial: dial, stop: func() {}, release: sync.OnceValue(release), done: make(chan struct{}), changed: make(chan struct{}),
+		anchored: map[string]struct{}{}, heads: map[string]int64{}, feeds: map[*Feed]struct{}{}, held: map[string][]arrival{}}
+	c.room = sync.NewCond(&c.mu)
+	return c
+}
+
+// Attach speaks to a gateway over a stream that is already there, and initializes:
+// a pipe, stdio, or a socket that a gateway dialled and transport.Upgrade accepted.
 // The stream is the client's from then on, also where it fails.
 func Attach(ctx context.Context, f transport.Framing, o Options) (*Client, error) {
 	return attach(ctx, f, o, func() error { return nil })
@@ -84,44 +138,49 @@ func Attach(ctx context.Context, f transport.Framing, o Options) (*Client, error
 
 // attach is Attach with something to be let go at the end.
 func attach(ctx context.Context, f transport.Framing, o Options, release func() error) (*Client, error) {
-	c := &Client{o: o.withDefaults(), framing: f, hangUp: sync.OnceValue(f.Close), release: sync.OnceValue(release), done: make(chan struct{}), outgoing: make(chan []byte),
-		pending: map[int64]chan answer{}, feeds: map[*Feed]struct{}{}, held: map[string][]arrival{}}
-	c.room = sync.NewCond(&c.mu)
-	c.wg.Go(c.readLoop)
-	c.wg.Go(c.writeLoop)
-	if err := c.initialize(ctx); err != nil {
+	c := newClient(o, nil, release)
+	if _, err := c.establish(ctx, f); err != nil {
 		return nil, errors.Join(fmt.Errorf("initializing: %w", err), c.Close())
 	}
 	return c, nil
 }
 
-// initialize introduces the client; a server of another version is an error, be
-// it that the server says so or that it does not notice.
-func (c *Client) initialize(ctx context.Context) error {
-	p := protocol.InitializeParams{ProtocolVersion: protocol.Version, Client: &protocol.ClientInfo{Name: c.o.Name}}
-	if c.o.Version != "" {
-		p.Client.Version = &c.o.Version
+// establish makes a framing the client's link.
+func (c *Client) establish(ctx context.Context, f transport.Framing) (*link, error) {
+	l, err := c.connect(f)
+	if err != nil {
+		return nil, err
 	}
-	if c.o.OpenHarnesses {
-		p.Capabilities = &protocol.ClientCapabilities{OpenHarnesses: new(true)}
+	server, err := l.greet(ctx)
+	if err == nil {
+		err = c.install(l, server)
 	}
-	if err := c.call(ctx, protocol.MethodInitialize, p, &c.server); err != nil {
-		return err
+	if err != nil {
+		l.cut(err)
+		return nil, err
 	}
-	if c.server.ProtocolVersion != protocol.Version {
-		return fmt.Errorf("the server speaks protocol %d, this client %d", c.server.ProtocolVersion, protocol.Version)
-	}
-	return nil
+	return l, nil
 }
 
-// Server is what initialize answered.
-func (c *Client) Server() protocol.InitializeResult { return c.server }
+// Server is what initialize answered, on the connection made last.
+func (c *Client) Server() protocol.InitializeResult {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.server
+}
 
-// Done is closed when the connection has ended; Err then says why.
+// Connected says whether there is a connection now.
+func (c *Client) Connected() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.link != nil
+}
+
+// Done is closed when the connection has ended, for good; Err then says why.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
 // Err is the fault that ended the connection; nil while it lives, after Close,
-// and where the server has ended it in order.
+// and where the server has ended it in order and it is not made again.
 func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,35 +192,37 @@ func (c *Client) Err() error {
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closing = true
+	wire := c.wire
 	c.room.Broadcast()
 	c.mu.Unlock()
-	err := c.hangUp()
+	c.stop()
+	var err error
+	if wire != nil {
+		err = wire.hangUp()
+	}
 	c.wg.Wait()
 	return errors.Join(err, c.release())
 }
 
-// fail ends everything that waits on the connection; the read loop's last act.
-func (c *Client) fail(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.blame(err)
-	c.ended = true
-	for id, ch := range c.pending {
-		delete(c.pending, id)
-		close(ch)
+// end is the end for good: of everyone who follows something, and of all waiting.
+// Called under the lock, once.
+func (c *Client) end(err error) {
+	if !c.closing && faulty(err) {
+		c.err = err
 	}
+	c.ended = true
 	for f := range c.feeds {
 		f.end(c.closedError())
 	}
 	close(c.done)
-	c.room.Broadcast()
+	c.announce()
 }
 
-// blame notes the first fault; an end in order is none. Called under the lock.
-func (c *Client) blame(err error) {
-	if c.err == nil && !c.closing && !errors.Is(err, io.EOF) {
-		c.err = err
-	}
+// announce wakes whoever waits for a link or for room. Called under the lock.
+func (c *Client) announce() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+	c.room.Broadcast()
 }
 
 // closedError is what a call on an ended connection gets. Called under the lock.

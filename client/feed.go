@@ -25,16 +25,21 @@ type Feed struct {
 	err   error
 }
 
-// item is an envelope, or the news that some are lost. They share one queue: the
-// news stands where the loss was, not where it was noticed.
+// item is an envelope, or news: that some are lost, or their host. They share one
+// queue: the news stands where the loss was, not where it was noticed.
 type item struct {
 	arrival
-	gap *GapError
+	news error
 }
+
+// follows says whether a session's envelopes are for this feed.
+func (f *Feed) follows(session string) bool { return f.session == "" || f.session == session }
 
 // Follow gives the envelopes of a session from now on; "" follows all. A session
 // that this connection has not been sent anything of yet is joined where it
-// stands. Close ends it.
+// stands. Close ends it. Where the client reconnects, now is when the server has
+// said where the session stands; and who follows all meets a session that began
+// while there was no connection, and that nobody here names, where it then stands.
 func (c *Client) Follow(session string) *Feed { return c.follow(session, false, "") }
 
 // FollowNew is Follow for a session that is about to begin: a first event other
@@ -51,11 +56,15 @@ func (c *Client) follow(session string, fromStart bool, turn string) *Feed {
 		return f
 	}
 	c.feeds[f] = struct{}{}
+	if l := c.link; c.dial != nil && l != nil && session != "" && !fromStart && !c.knows(session) && !c.closing {
+		c.wg.Go(func() { c.learnHead(l, session) })
+	}
 	return f
 }
 
-// Next waits for the next envelope, however long; ctx bounds that. A *GapError stands where events are lost; the
-// feed goes on behind it. ErrClosed: the connection has ended, and all that came
+// Next waits for the next envelope, however long; ctx bounds that. A *GapError
+// stands where events are lost, a *HostLostError where the numbers begin anew; the
+// feed goes on behind them. ErrClosed: the connection has ended, and all that came
 // before was given.
 func (f *Feed) Next(ctx context.Context) (protocol.Envelope, error) {
 	for {
@@ -81,8 +90,8 @@ func (f *Feed) pop() (env protocol.Envelope, ok bool, err error) {
 	next := f.queue[0]
 	f.queue[0] = item{}
 	f.queue = f.queue[1:]
-	if next.gap != nil {
-		return env, false, next.gap
+	if next.news != nil {
+		return env, false, next.news
 	}
 	f.bytes -= next.weight()
 	f.c.room.Broadcast()
@@ -105,7 +114,7 @@ func (f *Feed) Close() {
 // push, end: called under the client's lock.
 func (f *Feed) push(it item) {
 	f.queue = append(f.queue, it)
-	if it.gap == nil {
+	if it.news == nil {
 		f.bytes += it.weight()
 	}
 	f.poke()
@@ -124,10 +133,3 @@ func (f *Feed) poke() {
 	default:
 	}
 }
-
-// overhead is what an envelope holds beside its line's content.
-const overhead = 256
-
-// weight is about what an item holds in memory. It need not be exact: it bounds
-// what an unread feed costs to within a small factor.
-func (it item) weight() int { return overhead + it.size }

@@ -31,51 +31,60 @@ type incoming struct {
 type arrival struct {
 	env  protocol.Envelope
 	size int
+	// anew: it came unasked, and its session's numbers begin again with it.
+	anew bool
 }
+
+// overhead is what an envelope holds beside its line's content.
+const overhead = 256
+
+// weight is about what an arrival holds in memory. It need not be exact: it bounds
+// what an unread feed costs to within a small factor.
+func (a arrival) weight() int { return overhead + a.size }
 
 // readLoop reads until the connection ends. A line that cannot be read ends it
 // too: what it said would be missing, and nobody would know.
-func (c *Client) readLoop() {
+func (l *link) readLoop() {
 	for {
-		line, err := c.framing.Next()
+		line, err := l.framing.Next()
 		if err == nil {
-			err = c.line(line)
+			err = l.line(line)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			c.fail(io.EOF)
+			l.fail(io.EOF)
 			return
 		case err != nil:
-			c.fail(fmt.Errorf("reading from the server: %w", err))
+			l.fail(fmt.Errorf("reading from the server: %w", err))
 			return
 		}
 	}
 }
 
 // line takes one line; what is kept of it is copied by its decoding.
-func (c *Client) line(line []byte) error {
+func (l *link) line(line []byte) error {
 	if len(line) == 0 {
 		return nil
 	}
 	var m incoming
 	if err := protocol.Decode(line, &m); err != nil {
-		return fmt.Errorf("a line that is no JSON-RPC message: %w", err)
+		return &UnreadableError{What: "a line that is no JSON-RPC message", Cause: err}
 	}
 	if m.Method != protocol.NotificationEvent {
-		c.answered(m) // or a notification that this version does not know
+		l.answered(m) // or a notification that this version does not know
 		return nil
 	}
 	env, err := protocol.DecodeEnvelope(m.Params)
 	if err != nil {
-		return err
+		return &UnreadableError{What: "an event", Cause: err}
 	}
-	c.deliver(arrival{env, len(m.Params)})
+	l.deliver(arrival{env: env, size: len(m.Params)})
 	return nil
 }
 
 // answered resolves a call; an answer to nothing of ours (id null: the server
 // could not read a line) concerns nobody who waits.
-func (c *Client) answered(m incoming) {
+func (l *link) answered(m incoming) {
 	var id int64
 	if m.ID.Kind() != '0' || protocol.Decode(m.ID, &id) != nil {
 		return
@@ -84,38 +93,60 @@ func (c *Client) answered(m incoming) {
 	if m.Error != nil {
 		a.err = &protocol.Error{Code: m.Error.Code, Message: m.Error.Message, Data: protocol.Object(m.Error.Data)}
 	}
-	c.resolve(id, a)
+	l.resolve(id, a)
 }
 
 // deliver passes an envelope on once, in order, and then waits for room: behind
 // it, so that an event which wakes a consumer is not held back for it.
-func (c *Client) deliver(a arrival) {
+func (l *link) deliver(a arrival) {
+	c, session, seq := l.c, a.env.SessionID, a.env.Seq
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.place(a)
-	for c.full() && len(c.pending) == 0 {
+	a.anew = seq == 1 && l.live[session] > 1
+	l.live[session] = seq
+	switch first, noted := l.early[session]; {
+	case l.greeted:
+		c.place(l, a)
+	case !noted || seq < first:
+		l.early[session] = seq
+	}
+	for c.full() && len(l.pending) == 0 && c.link == l && l.err == nil {
 		c.room.Wait()
 	}
 }
 
-// place judges an envelope by its seq. While its session is being healed it is
-// held back. A gap leaves the cursor where it is: the envelope that showed it is
-// judged again when it is healed.
-func (c *Client) place(a arrival) {
-	env := a.env
-	if held, healing := c.held[env.SessionID]; healing {
-		c.held[env.SessionID] = append(held, a)
+// place takes an envelope that came unasked. While its session is being healed it
+// is held back. Called under the lock, like all below.
+func (c *Client) place(l *link, a arrival) {
+	session := a.env.SessionID
+	if c.link != l {
+		return // the next link has it
+	}
+	if held, healing := c.held[session]; healing {
+		c.held[session] = append(held, a)
+		c.heldBytes += a.weight()
 		return
 	}
-	if c.joins(env) {
-		c.cursor.Seek(env.SessionID, env.Seq-1)
+	if c.joins(a.env) {
+		c.cursor.Seek(session, a.env.Seq-1)
 	}
-	switch c.cursor.Advance(env.SessionID, env.Seq) {
+	c.judge(l, a)
+}
+
+// judge passes an envelope on if its seq is next. A gap leaves the cursor where it
+// is: the envelope that showed it is judged again when it is healed.
+func (c *Client) judge(l *link, a arrival) {
+	session := a.env.SessionID
+	if a.env.Seq == 1 && !a.anew && c.cursor.Last(session) > 1 {
+		return // known from a replay: the numbers have not begun again
+	}
+	switch c.cursor.Advance(session, a.env.Seq) {
 	case seqcursor.Deliver, seqcursor.Reset:
 		c.pass(a)
 	case seqcursor.Gap:
-		c.held[env.SessionID] = []arrival{a}
-		c.wg.Go(func() { c.heal(env.SessionID) })
+		if _, healing := c.held[session]; !healing {
+			c.startHealing(l, session, []arrival{a})
+		}
 	}
 }
 
@@ -124,7 +155,7 @@ func (c *Client) place(a arrival) {
 // nobody's hole. But who waits for a session's beginning, or for a turn's, may
 // have missed it; the whole session is fetched then.
 func (c *Client) joins(env protocol.Envelope) bool {
-	if c.cursor.Last(env.SessionID) != 0 {
+	if c.knows(env.SessionID) {
 		return false
 	}
 	for f := range c.feeds {
@@ -145,18 +176,20 @@ func begins(env protocol.Envelope, turn string) bool {
 // event is never changed.
 func (c *Client) pass(a arrival) {
 	for f := range c.feeds {
-		if f.session == "" || f.session == a.env.SessionID {
+		if f.follows(a.env.SessionID) {
 			f.push(item{arrival: a})
 		}
 	}
 }
 
-// full says whether somebody lags too far to go on reading. At the end of a
-// connection nobody does: what is left is read out.
+// full says whether no more is to be read: somebody lags too far, or too much is
+// held back. At the end of a client it never is: what is left is read out.
 func (c *Client) full() bool {
-	if c.closing || c.err != nil {
-		return false
-	}
+	return !c.closing && (c.heldBytes > c.o.QueueBytes || c.lagging())
+}
+
+// lagging says whether somebody lags too far to be given more.
+func (c *Client) lagging() bool {
 	for f := range c.feeds {
 		if f.bytes > c.o.QueueBytes {
 			return true

@@ -39,7 +39,7 @@ func (c *Client) StartTurn(ctx context.Context, p protocol.TurnStartParams) (*Tu
 	}
 	feed := c.follow(*p.SessionID, true, *p.TurnID)
 	var r protocol.TurnStartResult
-	if err := c.call(ctx, protocol.MethodTurnStart, p, &r); err != nil {
+	if err := c.call(ctx, protocol.MethodTurnStart, repeat, p, &r); err != nil {
 		feed.Close()
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (c *Client) Cancel(ctx context.Context, session, turn string) (protocol.Tur
 		p.TurnID = &turn
 	}
 	var r protocol.TurnCancelResult
-	err := c.call(ctx, protocol.MethodTurnCancel, p, &r)
+	err := c.call(ctx, protocol.MethodTurnCancel, fate(turn != ""), p, &r)
 	return r, err
 }
 
@@ -151,7 +151,7 @@ func (c *Client) Cancel(ctx context.Context, session, turn string) (protocol.Tur
 func (c *Client) Respond(ctx context.Context, session, request string, outcome protocol.PermissionOutcome) (bool, error) {
 	var r protocol.PermissionRespondResult
 	p := protocol.PermissionRespondParams{SessionID: session, RequestID: request, Outcome: outcome}
-	err := c.call(ctx, protocol.MethodPermissionRespond, p, &r)
+	err := c.call(ctx, protocol.MethodPermissionRespond, unknown, p, &r)
 	return r.Accepted, err
 }
 
@@ -160,7 +160,7 @@ func (c *Client) Respond(ctx context.Context, session, request string, outcome p
 // again.
 func (c *Client) CloseSession(ctx context.Context, session string) (bool, error) {
 	var r protocol.SessionCloseResult
-	err := c.call(ctx, protocol.MethodSessionClose, protocol.SessionCloseParams{SessionID: session}, &r)
+	err := c.call(ctx, protocol.MethodSessionClose, unknown, protocol.SessionCloseParams{SessionID: session}, &r)
 	return r.Closed, err
 }
 
@@ -168,7 +168,7 @@ func (c *Client) CloseSession(ctx context.Context, session string) (bool, error)
 // turns may go on for as long as the gateway lets them.
 func (c *Client) Shutdown(ctx context.Context) error {
 	var r struct{}
-	if err := c.call(ctx, protocol.MethodShutdown, nil, &r); err != nil {
+	if err := c.call(ctx, protocol.MethodShutdown, unknown, nil, &r); err != nil {
 		return fmt.Errorf("asking for shutdown: %w", err)
 	}
 	return nil
