@@ -4,8 +4,9 @@
 // It decides what a model says: text, reasoning, tool calls, stop reasons, failures, and
 // how the bytes reach the client (in pieces, held back, cut off). It refuses to know what
 // a harness makes of them: it runs no tool, keeps no conversation and holds no session.
-// One API is spoken so far, Anthropic Messages; the scripts are of no API, and another
-// one is added by one more implementation of the api interface.
+// Anthropic Messages, OpenAI Chat Completions and Gemini's generateContent are spoken; the
+// scripts are of no API, and another one is added by one more implementation of the api
+// interface.
 //
 // A Server may be used by any number of goroutines at once; the values it hands out are
 // copies.

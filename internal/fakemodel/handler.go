@@ -27,6 +27,16 @@ type route struct {
 var routes = map[string]route{
 	"POST /v1/messages":              {api: anthropic{}},
 	"POST /v1/messages/count_tokens": {api: anthropic{}, counts: true},
+	"POST /v1/chat/completions":      {api: completions{}},
+}
+
+// routeOf is what a request's address does; known is false for one that does nothing.
+// One API has the name of the model in its addresses.
+func routeOf(r *http.Request) (to route, known bool) {
+	if to, known = routes[r.Method+" "+r.URL.Path]; !known && r.Method == http.MethodPost {
+		return geminiRoute(r.URL.Path)
+	}
+	return to, known
 }
 
 // serve answers one request. The whole body is read first: scripts need the end of
@@ -41,7 +51,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return // the client hung up while sending
 	}
 	req := Request{Method: r.Method, Path: r.URL.RequestURI(), Body: body, State: Answering}
-	if to, known := routes[r.Method+" "+r.URL.Path]; known && !to.counts {
+	if to, known := routeOf(r); known && !to.counts {
 		s.answer(w, r, req, to.api)
 	} else {
 		s.small(w, req, to.api)
