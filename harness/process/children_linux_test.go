@@ -46,6 +46,8 @@ var children = map[string]func(args []string){
 	"speaker":    speaker,
 	"parent":     parent,
 	"subreaper":  subreaper,
+	"sip":        sip,
+	"mute":       mute,
 }
 
 func TestMain(m *testing.M) {
@@ -92,6 +94,26 @@ func echo([]string) {
 		}
 		fmt.Print(line)
 	}
+}
+
+// sip reads that many bytes of stdin and stays.
+func sip(args []string) {
+	if _, err := io.ReadFull(os.Stdin, make([]byte, number(args[0]))); err != nil {
+		panic(err)
+	}
+	fmt.Println("ready")
+	idle()
+}
+
+// mute closes its stdout and stays until stdin ends; with an argument even then.
+func mute(args []string) {
+	fmt.Println("ready")
+	os.Stdout.Close()
+	if len(args) > 0 {
+		ignoreSignals()
+		idle()
+	}
+	io.Copy(io.Discard, os.Stdin)
 }
 
 // repeat writes n times s in large blocks.

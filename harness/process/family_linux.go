@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,6 +18,7 @@ type family struct {
 
 	mu     sync.Mutex
 	known  map[int]uint64 // start time by pid: members not reaped yet, the child excluded
+	seen   time.Time      // when the table that known is from began
 	closed bool
 }
 
@@ -47,7 +49,23 @@ func (f *family) look() []int {
 	if f.closed {
 		return nil
 	}
-	table := processTable()
+	return f.lookIn(processTable())
+}
+
+// adopt looks as look does, in a table that serves every family; one that is older than what is
+// known tells nothing.
+func (f *family) adopt(t table) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed && t.began.After(f.seen) {
+		f.lookIn(t)
+	}
+}
+
+// lookIn is the look, in a table. Called under mu.
+func (f *family) lookIn(t table) []int {
+	f.seen = t.began
+	table := t.procs
 	members := f.members(table)
 	clear(f.known)
 	var living []int

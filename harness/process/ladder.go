@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 type rung int
 
 const (
-	running rung = iota // nobody asked for the end
+	running rung = iota // nobody asked for the end; a deadline is that of a child gone mute
 	closed              // stdin is closed, the child may end by itself
 	termed              // SIGTERM was sent
 	killed              // SIGKILL was sent, and is sent again to whoever is found
@@ -28,12 +29,16 @@ const (
 	quietLooks = 2
 )
 
+// errMute is the fault of a child that was stopped because it could not be heard any more.
+var errMute = errors.New("it had closed its stdout and lived on")
+
 // descent is the supervisor's state. One goroutine.
 type descent struct {
 	p        *Process
 	rung     rung
 	deadline time.Time // when the next rung is due; zero is never
 	gone     bool      // the child itself has exited
+	mute     bool      // it was stopped for having closed its stdout
 	// signalled is whether the child itself lived until it was signalled.
 	signalled bool
 	left      []int // who was found at the last look, the child excluded
@@ -46,12 +51,13 @@ type descent struct {
 //
 //	Stop → climb(closed) → tick … climb(termed) → tick … climb(killed) → tick … climb(givenUp)
 //	exit → childGone → tick …                      the same rungs, for those who are left
+//	end of stdout → stdoutEnded → tick → climb(closed) → … where no exit comes
 //	Kill → climb(killed) → tick …
 func (p *Process) supervise() {
 	d := &descent{p: p, pause: firstPause, timer: time.NewTimer(time.Hour)}
 	d.timer.Stop()
 	defer d.timer.Stop()
-	stop, kill, exited := p.stop, p.kill, p.exited
+	stop, kill, exited, mute := p.stop, p.kill, p.exited, p.mute
 	for !d.settled() {
 		select {
 		case <-stop:
@@ -63,6 +69,9 @@ func (p *Process) supervise() {
 		case <-exited:
 			exited = nil
 			d.childGone()
+		case <-mute:
+			mute = nil
+			d.stdoutEnded()
 		case <-d.timer.C:
 			d.tick()
 		}
@@ -91,21 +100,28 @@ func (d *descent) climb(to rung) {
 	case termed:
 		d.signalled = !d.gone
 		d.p.family.term(d.gone)
-		d.p.stdin.abort() // after: its end could take a parent away before the look
+		d.p.stdin.abort(false) // after: its end could take a parent away before the look
 		d.deadline = time.Now().Add(waits.AfterTerm)
 	case killed:
 		d.signalled = d.signalled || !d.gone
 		d.p.family.kill()
-		d.p.stdin.abort()
+		d.p.stdin.abort(false)
 		d.deadline = time.Now().Add(waits.AfterKill)
 	}
 	d.p.log.Debug("going down the stop ladder", zap.Int("rung", int(to)), zap.Ints("left", d.left))
 }
 
+// stdoutEnded gives a child that can say nothing more a while to end by itself; whoever waits
+// for its answer would else wait for ever.
+func (d *descent) stdoutEnded() {
+	if d.rung == running && !d.gone {
+		d.deadline = time.Now().Add(d.p.spec.Ladder.AfterEOF)
+	}
+}
+
 // childGone begins with the rest of the family: it may end by itself for a while.
 func (d *descent) childGone() {
 	d.gone = true
-	d.p.stdin.abort()
 	due := time.Now().Add(d.p.spec.Ladder.AfterExit)
 	if d.rung == running {
 		d.rung, d.deadline = closed, due
@@ -117,6 +133,7 @@ func (d *descent) childGone() {
 		d.p.family.term(d.gone) // only the group was asked so far
 	}
 	d.tick()
+	d.p.stdin.abort(len(d.left) == 0) // who is left may have its stdin, and read on
 }
 
 // tick looks who is left and goes on down when the time has come.
@@ -127,6 +144,10 @@ func (d *descent) tick() {
 	switch due := !time.Now().Before(d.deadline); {
 	case d.settled() || d.deadline.IsZero():
 	case due:
+		if d.rung == running {
+			d.mute = true
+			d.p.log.Warn("stopping a child that has closed its stdout")
+		}
 		d.climb(d.rung + 1)
 	case d.rung == killed:
 		d.p.family.kill() // some may have been born behind the last look

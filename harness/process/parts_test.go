@@ -65,7 +65,7 @@ func TestStatusString(t *testing.T) {
 func TestSpecDefaults(t *testing.T) {
 	t.Parallel()
 	got := Spec{Ladder: Ladder{AfterTerm: time.Minute}}.withDefaults()
-	want := Ladder{DefaultAfterClose, time.Minute, DefaultAfterKill, DefaultAfterExit, DefaultStall}
+	want := Ladder{DefaultAfterClose, time.Minute, DefaultAfterKill, DefaultAfterExit, DefaultAfterEOF, DefaultStall}
 	if got.Ladder != want {
 		t.Errorf("ladder %+v, want %+v", got.Ladder, want)
 	}
@@ -167,7 +167,7 @@ func TestQueueBound(t *testing.T) {
 	if err := in.write(half); err != nil {
 		t.Errorf("once it was read: %v", err)
 	}
-	in.abort()
+	in.abort(false)
 	writer.Wait()
 	if err := in.write(half); !errors.Is(err, ErrClosed) {
 		t.Errorf("after abort: %v, want ErrClosed", err)

@@ -24,26 +24,30 @@ func (p proc) alive() bool {
 	return p.state != 'Z' && p.state != 'X' || p.threads > 1
 }
 
-// lastTable is the last walk through /proc, shared by all who asked before it began: when many
-// children end at once, each would else walk for itself.
-var lastTable struct {
-	mu    sync.Mutex
+// table is one walk through /proc, and when it began.
+type table struct {
 	began time.Time
 	procs []proc
 }
 
+// lastTable is the last walk, shared by all who asked before it began: when many children end
+// at once, each would else walk for itself.
+var lastTable struct {
+	mu sync.Mutex
+	table
+}
+
 // processTable returns all processes, as they were at some moment after the call. The result is
 // shared and must not be changed.
-func processTable() []proc {
+func processTable() table {
 	asked := time.Now()
 	lastTable.mu.Lock()
 	defer lastTable.mu.Unlock()
-	if lastTable.began.After(asked) {
-		return lastTable.procs
+	if !lastTable.began.After(asked) {
+		began := time.Now()
+		lastTable.table = table{began, walkProc()}
 	}
-	lastTable.began = time.Now()
-	lastTable.procs = walkProc()
-	return lastTable.procs
+	return lastTable.table
 }
 
 // walkProc reads /proc. Who ends while it does is left out.

@@ -154,7 +154,7 @@ func TestTableIsFresh(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := false
-		for _, p := range processTable() {
+		for _, p := range processTable().procs {
 			found = found || p.pid == cmd.Process.Pid
 		}
 		cmd.Process.Kill()

@@ -32,6 +32,7 @@ type Process struct {
 	stopOnce, killOnce sync.Once
 	stop, kill         chan struct{} // closed to ask for that rung
 	exited             chan struct{} // closed when the child itself is gone
+	mute               chan struct{} // closed when its stdout has ended
 	done               chan struct{}
 	asked              atomic.Bool // Stop or Kill came before the exit
 	cause              error       // why we stop a child unasked; the writer's until io is waited for
@@ -70,6 +71,7 @@ func newProcess(spec Spec, sink Sink, files *pipes) *Process {
 		stop:   make(chan struct{}),
 		kill:   make(chan struct{}),
 		exited: make(chan struct{}),
+		mute:   make(chan struct{}),
 		done:   make(chan struct{}),
 	}
 	p.stdin = &inlet{
@@ -85,6 +87,7 @@ func newProcess(spec Spec, sink Sink, files *pipes) *Process {
 // run starts the goroutines: readers, exit watcher, supervisor.
 func (p *Process) run() {
 	p.io.Go(func() {
+		defer close(p.mute)
 		reader := lines{max: p.spec.MaxLineBytes, line: p.sink.Line, dropped: p.sink.Dropped}
 		p.readErr[0] = wrap("reading stdout", reader.read(p.stdout))
 	})
@@ -165,7 +168,7 @@ func (p *Process) PID() int {
 func (p *Process) finish(d *descent) {
 	var state *os.ProcessState
 	var waitErr error
-	p.stdin.abort()
+	p.stdin.abort(false)
 	p.family.close()
 	if d.gone {
 		state, waitErr = p.child.reap()
@@ -180,9 +183,13 @@ func (p *Process) finish(d *descent) {
 	status := statusOf(state)
 	status.StderrTail = p.tail.String()
 	status.Stopped = p.asked.Load()
+	status.Unread = p.stdin.left()
 	cause := p.cause
 	if status.Stopped || !d.signalled {
 		cause = nil // it had ended, or was to end, anyway: that its stdin broke is no news
+	}
+	if d.mute && !status.Stopped {
+		cause = errors.Join(cause, errMute)
 	}
 	status.Err = errors.Join(cause, wrap("waiting", waitErr), p.readErr[0], p.readErr[1], d.fault())
 	p.sink.Exited(status)

@@ -30,6 +30,8 @@ const (
 	DefaultAfterKill = 5 * time.Second
 	// DefaultAfterExit is what a turn waits at most, after a crash, for well-behaved leftovers.
 	DefaultAfterExit = 1 * time.Second
+	// DefaultAfterEOF lets a CLI end by itself that has closed its stdout, which is how most end.
+	DefaultAfterEOF = 2 * time.Second
 	// DefaultStall is longer than any pause of a CLI that still reads its input.
 	DefaultStall = 30 * time.Second
 )
@@ -74,6 +76,9 @@ type Ladder struct {
 	// AfterExit is how long the others may go on, and keep stdout open, after the child itself
 	// has exited and before SIGTERM.
 	AfterExit time.Duration
+	// AfterEOF is how long the child may go on once its stdout has ended, by itself: nothing it
+	// says can be heard any more. It is then stopped, and the report's Err says why.
+	AfterEOF time.Duration
 	// Stall is how long the child may accept no byte of what is being written to its stdin
 	// before it counts as dead and is stopped.
 	Stall time.Duration
@@ -100,6 +105,7 @@ func (s Spec) withDefaults() Spec {
 	s.Ladder.AfterTerm = or(s.Ladder.AfterTerm, DefaultAfterTerm)
 	s.Ladder.AfterKill = or(s.Ladder.AfterKill, DefaultAfterKill)
 	s.Ladder.AfterExit = or(s.Ladder.AfterExit, DefaultAfterExit)
+	s.Ladder.AfterEOF = or(s.Ladder.AfterEOF, DefaultAfterEOF)
 	s.Ladder.Stall = or(s.Ladder.Stall, DefaultStall)
 	if s.Marker == "" {
 		s.Marker = rand.Text()

@@ -19,6 +19,10 @@ type Status struct {
 	// Err is a fault beside the exit itself: a pipe that failed, input that the child never
 	// took, a descendant that could not be ended; nil is none.
 	Err error
+	// Unread is how many bytes, the last ones that Write has accepted, nobody has read
+	// nor ever will; 0 also where that is not known: while a descendant was left that
+	// may have read on, after CloseStdin or a rung of the ladder, and beside Linux.
+	Unread int64
 	// Stopped is whether Stop or Kill was called while the child was still running.
 	Stopped bool
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,6 +40,15 @@ type inlet struct {
 	refused bool  // Write answers ErrClosed
 	closing bool  // the file is closed as soon as the queue is empty
 	writing bool  // the writer exists
+	taken   int64 // bytes that write has accepted, ever
+
+	// cut is set before the file is closed; pipe is held while a write moves bytes, and
+	// guards the rest: only while none moves can be counted what nobody has read.
+	cut    atomic.Bool
+	pipe   sync.Mutex
+	shut   bool
+	moved  int64 // bytes that the pipe has taken
+	unread int64 // see Status.Unread
 }
 
 // write queues a copy of b, which is whole lines; a last '\n' that is missing is added, because
@@ -61,6 +71,7 @@ func (in *inlet) write(b []byte) error {
 	}
 	in.queue = append(in.queue, line)
 	in.queued += int64(len(line))
+	in.taken += int64(len(line))
 	if !in.writing {
 		in.writing = true
 		in.writer.Go(in.run)
@@ -81,16 +92,42 @@ func (in *inlet) hangup() {
 	defer in.mu.Unlock()
 	in.refused, in.closing = true, true
 	if !in.writing {
-		in.f.Close()
+		in.close(false)
 	}
 }
 
-// abort closes stdin at once; what is queued is lost.
-func (in *inlet) abort() {
+// abort closes stdin at once; what is queued is lost. deaf: nobody reads it any more,
+// so that what lies in the pipe never will be.
+func (in *inlet) abort(deaf bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.refused, in.closing, in.queue = true, true, nil
+	in.close(deaf)
+}
+
+// close closes the file, once, between two writes: one that is under way is woken by
+// a deadline that has passed, and a write that was about to begin finds the mark.
+// Called under mu.
+func (in *inlet) close(deaf bool) {
+	in.cut.Store(true)
+	in.f.SetWriteDeadline(time.Unix(1, 0))
+	in.pipe.Lock()
+	defer in.pipe.Unlock()
+	if in.shut {
+		return
+	}
+	in.shut = true
+	if held, ok := pipeHolds(in.f); deaf && ok {
+		in.unread = in.taken - in.moved + held
+	}
 	in.f.Close()
+}
+
+// left is what nobody has read and nobody will; 0: it is not known, or nothing.
+func (in *inlet) left() int64 {
+	in.pipe.Lock()
+	defer in.pipe.Unlock()
+	return in.unread
 }
 
 // run writes the queue until it is empty or the pipe fails.
@@ -100,7 +137,7 @@ func (in *inlet) run() {
 		if err == nil {
 			continue
 		}
-		in.abort()
+		in.abort(brokenPipe(err))
 		if !errors.Is(err, os.ErrClosed) { // an abort of ours is no fault
 			in.lost(fmt.Errorf("writing to stdin: %w", err))
 		}
@@ -116,7 +153,7 @@ func (in *inlet) next(written int) []byte {
 	if len(in.queue) == 0 {
 		in.queue, in.writing = nil, false
 		if in.closing {
-			in.f.Close()
+			in.close(false)
 		}
 		return nil
 	}
@@ -129,8 +166,7 @@ func (in *inlet) next(written int) []byte {
 // put writes one line. The deadline is on progress: a child that reads slowly may take for ever.
 func (in *inlet) put(line []byte) error {
 	for len(line) > 0 {
-		in.f.SetWriteDeadline(time.Now().Add(in.stall))
-		n, err := in.f.Write(line[:min(len(line), writeChunk)])
+		n, err := in.move(line[:min(len(line), writeChunk)])
 		line = line[n:]
 		stalled := errors.Is(err, os.ErrDeadlineExceeded)
 		switch {
@@ -141,4 +177,22 @@ func (in *inlet) put(line []byte) error {
 		}
 	}
 	return nil
+}
+
+// move gives the pipe one piece, unless it was cut off. The mark is looked at behind
+// the deadline: who cuts sets it before the deadline that has passed, so that ours
+// cannot be the later one unseen.
+func (in *inlet) move(piece []byte) (int, error) {
+	in.pipe.Lock()
+	defer in.pipe.Unlock()
+	in.f.SetWriteDeadline(time.Now().Add(in.stall))
+	if in.cut.Load() {
+		return 0, os.ErrClosed
+	}
+	n, err := in.f.Write(piece)
+	in.moved += int64(n)
+	if in.cut.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
+		err = os.ErrClosed // it was we who woke it
+	}
+	return n, err
 }

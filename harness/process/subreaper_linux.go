@@ -44,9 +44,16 @@ func adoptLoop(died <-chan os.Signal) {
 		case <-died:
 		case <-now.C:
 		}
-		families.Range(func(f, _ any) bool {
-			f.(*family).look()
-			return true
-		})
+		adoptAll()
 	}
+}
+
+// adoptAll looks at every family in one table: where a hundred children have as many tools that
+// end, a walk for each of them would be ten thousand.
+func adoptAll() {
+	now := processTable()
+	families.Range(func(f, _ any) bool {
+		f.(*family).adopt(now)
+		return true
+	})
 }
