@@ -27,6 +27,7 @@ type route struct {
 var routes = map[string]route{
 	"POST /v1/messages":              {api: anthropic{}},
 	"POST /v1/messages/count_tokens": {api: anthropic{}, counts: true},
+	"POST /v1/responses":             {api: responses{}},
 	"POST /v1/chat/completions":      {api: completions{}},
 }
 
