@@ -18,6 +18,7 @@ import (
 // binary itself. Its prompt is a script, steps joined by ";":
 //
 //	say TEXT      a text part        flood N SIZE  N deltas of SIZE bytes
+//	tick N US     N deltas, US µs apart, that say when they were written
 //	env, argv     what it was given  pid           its process id
 //	ask           asks, says the decision          wait [FILE]  until it is
 //	                                               cancelled, and there is a FILE
@@ -149,6 +150,10 @@ func playPuppet() {
 	in.Buffer(nil, 16<<20)
 	out := bufio.NewWriterSize(os.Stdout, 64<<10)
 	tell := func(a act) {
+		if a.Op == "flush" {
+			_ = out.Flush()
+			return
+		}
 		_, _ = out.Write(line(a))
 	}
 	hear := func() act {
@@ -194,6 +199,19 @@ func appears(path string) {
 	}
 }
 
+// tick says n times when it says so, in ns since the epoch.
+func tick(n int, every time.Duration, tell func(act)) {
+	tell(act{Op: "open"})
+	beat := time.NewTicker(every)
+	defer beat.Stop()
+	for range n {
+		<-beat.C
+		tell(act{Op: "delta", Text: fmt.Sprintf("%d ", time.Now().UnixNano())})
+		tell(act{Op: "flush"})
+	}
+	tell(act{Op: "close"})
+}
+
 // performStep plays one step; it gives a reason where the turn ends by it.
 func performStep(words []string, tell func(act), hear func() act) (end string) {
 	n := 0
@@ -210,6 +228,9 @@ func performStep(words []string, tell func(act), hear func() act) (end string) {
 			tell(act{Op: "delta", Text: fmt.Sprintf("%0*d ", size-1, i)})
 		}
 		tell(act{Op: "close"})
+	case "tick":
+		us, _ := strconv.Atoi(words[2])
+		tick(n, time.Duration(us)*time.Microsecond, tell)
 	case "env":
 		tell(act{Op: "say", Text: strings.Join(os.Environ(), "\n")})
 	case "argv":

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -97,10 +98,16 @@ type said struct {
 	Raw   string         `json:"-"`
 }
 
+// wire is what a peer reads and writes: a pipe, or a WebSocket.
+type wire interface {
+	io.ReadWriteCloser
+	SetWriteDeadline(t time.Time) error
+}
+
 // peer is one connection's other end, raw: it checks what it hears with verify.
 type peer struct {
 	t      testing.TB
-	conn   net.Conn
+	conn   wire
 	stream *transport.Stream
 	sub    *gateway.Subscriber
 
@@ -169,12 +176,22 @@ func (p *peer) take(text string) {
 	if s.Method == "event" {
 		var n struct{ Params json.RawMessage }
 		_ = json.Unmarshal([]byte(text), &n)
-		for _, v := range p.judge.AddRaw(n.Params) {
-			p.faults = append(p.faults, fmt.Sprintf("%s at %d: %s", v.Rule, v.Index, v.Message))
+		if p.judge != nil {
+			for _, v := range p.judge.AddRaw(n.Params) {
+				p.faults = append(p.faults, fmt.Sprintf("%s at %d: %s", v.Rule, v.Index, v.Message))
+			}
 		}
 		s.Event, _ = protocol.DecodeEvent(s.Params.Event)
 	}
 	p.lines = append(p.lines, s)
+}
+
+// unjudged takes a peer whose stream is cut, or put together elsewhere, from verify.
+func (p *peer) unjudged() *peer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.judge = nil
+	return p
 }
 
 // verdict reports what verify has found, to the end.
