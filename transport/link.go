@@ -74,6 +74,13 @@ func (n *namedEnd) Read(dst []byte, session string, seq int64, budget int) ([]by
 	return out, more, err
 }
 
+// Effect implements Effector, for a Source that is one.
+func (n *namedEnd) Effect(number int64) {
+	if e, ok := n.Source.(Effector); ok {
+		e.Effect(number)
+	}
+}
+
 // links are the connections of one listener or dialler.
 type links struct {
 	// going is closed when all of them shall end.

@@ -378,3 +378,23 @@ func TestSilenceOfOurOwn(t *testing.T) {
 		t.Errorf("%d pings before the answer, want 8", n)
 	}
 }
+
+// TestEffectOverSockets: a Source that is told what an answer changes is told over a
+// WebSocket too, which wraps it.
+func TestEffectOverSockets(t *testing.T) {
+	t.Parallel()
+	d := &door{}
+	d.open(t, handler(func(c *jsonrpc2.Conn, r *jsonrpc2.Request) {
+		src := d.all()[0]
+		src.log("s", 3)
+		sendAfter(c, r, "1", transport.Barrier{Effect: 2})
+		src.show("s")
+	}), transport.ListenOptions{})
+	p := meet(t, d.URL(), nil)
+	p.tell(request("1"))
+	for _, want := range []string{`{"jsonrpc":"2.0","id":1,"result":1}`, event("s", 3)} {
+		if got := p.hear(); got != want {
+			t.Errorf("%s came, want %s", got, want)
+		}
+	}
+}
