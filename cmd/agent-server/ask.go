@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"agent-server/client"
 	"agent-server/protocol"
 )
 
@@ -23,8 +26,9 @@ import (
 //	  choose: 1
 //
 // Its reader starts with the first question and ends with stdin, or between two
-// lines once the asker is closed: a read that waits cannot be taken back. Safe for
-// concurrent use.
+// lines once the asker is closed: a read that waits cannot be taken back. Where
+// lines mean something beside questions, converse starts it. Safe for concurrent
+// use.
 type asker struct {
 	*screen
 	// in are the lines of stdin. One of 64 KiB is no answer: it ends them.
@@ -43,6 +47,11 @@ type asker struct {
 	reading, ended, closed bool
 	// queue are the questions without an answer; the first is on the screen.
 	queue []question
+	// other is given lines while nothing is asked, by the reader; nil: they wait for
+	// their question. stale are the options of a question that has just been
+	// answered elsewhere: a line may have been meant for it.
+	other func(line string)
+	stale []protocol.PermissionOption
 }
 
 // question is one request and what its answer goes to.
@@ -64,6 +73,19 @@ func newAsker(in io.Reader, s *screen) *asker {
 	return a
 }
 
+// converse reads from now on: lines that answer no question go to other, and over is
+// called when stdin has ended. A question is then nobody's to refuse: others may be
+// there who answer it.
+func (a *asker) converse(other func(line string), over func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.other, a.reading = other, true
+	go func() {
+		a.read()
+		over()
+	}()
+}
+
 // put asks a question; answer is called once, on a goroutine of its own, unless
 // the question is withdrawn. Several wait for each other, in the order in which
 // they came: a screen can ask one thing at a time.
@@ -79,12 +101,27 @@ func (a *asker) put(ev *protocol.PermissionRequested, answer func(protocol.Permi
 	}
 	switch {
 	case a.ended:
-		a.refuseAll()
+		a.nobody()
 	case !a.reading:
 		a.reading = true
 		go a.read()
 	}
 	a.wanted.Signal()
+}
+
+// question puts one that a gateway asks, and hands the answer to it; events go on
+// being shown meanwhile. That the answer came too late is no fault:
+// permission.resolved says what counts.
+func (a *asker) question(ctx context.Context, c *client.Client, ev *protocol.PermissionRequested) {
+	a.put(ev, func(o protocol.PermissionOutcome) {
+		err := untilAnswered(func() error {
+			_, err := c.Respond(ctx, ev.SessionID, ev.RequestID, o)
+			return err
+		})
+		if err != nil && ctx.Err() == nil && !errors.Is(err, client.ErrClosed) {
+			a.line("", "agent-server: answering a permission request: "+err.Error())
+		}
+	})
 }
 
 // withdraw forgets a question that was resolved otherwise: by a cancel, by the
@@ -96,8 +133,10 @@ func (a *asker) withdraw(requestID string) {
 	if i < 0 {
 		return
 	}
+	gone := a.queue[i]
 	a.queue = slices.Delete(a.queue, i, i+1)
 	if i == 0 {
+		a.stale = gone.ev.Options
 		a.remark("  no longer asked")
 		a.next()
 	}
@@ -159,27 +198,43 @@ func (a *asker) read() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ended = true
-	a.refuseAll()
+	a.nobody()
 }
 
-// awaitQuestion leaves stdin unread while nothing is asked; false: nothing will be.
+// awaitQuestion leaves stdin unread while nothing is asked and nobody else wants
+// it; false: nobody will.
 func (a *asker) awaitQuestion() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for len(a.queue) == 0 && !a.closed {
+	for len(a.queue) == 0 && !a.closed && a.other == nil {
 		a.wanted.Wait()
 	}
 	return !a.closed
 }
 
-// take judges one line. A wrong one is asked again, for ever: a guess would be
-// consent that nobody gave.
+// take judges one line.
 func (a *asker) take(text string) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.queue) == 0 {
+	if len(a.queue) > 0 {
+		a.judge(text)
+		a.mu.Unlock()
 		return
 	}
+	_, late := choose(a.stale, text)
+	a.stale = nil
+	a.mu.Unlock()
+	switch {
+	case a.other == nil || text == "":
+	case late:
+		a.remark("  not sent: the question that it may have answered is gone; type it again to send it")
+	default:
+		a.other(text)
+	}
+}
+
+// judge takes a line for the first question. A wrong one is asked again, for ever: a
+// guess would be consent that nobody gave. Called under the lock.
+func (a *asker) judge(text string) {
 	q := a.queue[0]
 	if len(q.ev.Options) == 0 && text == "" {
 		a.reply(refusalOf(q.ev.Options), "refused")
@@ -206,6 +261,18 @@ func (a *asker) reply(outcome protocol.PermissionOutcome, said string) {
 	}
 	a.answers.Go(func() { q.answer(outcome) })
 	a.next()
+}
+
+// nobody is what becomes of questions once stdin has ended. Called under the lock.
+func (a *asker) nobody() {
+	if a.other == nil {
+		a.refuseAll()
+		return
+	}
+	for _, q := range a.queue {
+		a.remark("  nobody to ask here: left to others (" + oneLine(q.ev.Title) + ")")
+	}
+	a.queue = nil
 }
 
 // refuseAll answers what is left where nobody can be asked. No answer at all

@@ -15,15 +15,15 @@ import (
 //
 // Both are of one life: what one closes, the other need not outlive.
 type local struct {
-	// Client is nil only while openLocal has yet to attach.
-	*client.Client
+	// client is nil only while openLocal has yet to attach.
+	client *client.Client
 	gw     *gateway.Gateway
 	stream *transport.Stream
 }
 
 // openLocal starts both and initializes. It asks for open harness ids: what is
 // printed and recorded names the harness that ran.
-func openLocal(ctx context.Context, o gateway.Options) (*local, error) {
+func openLocal(ctx context.Context, o gateway.Options) (*host, error) {
 	gw, err := gateway.New(o)
 	if err != nil {
 		return nil, err
@@ -33,12 +33,12 @@ func openLocal(ctx context.Context, o gateway.Options) (*local, error) {
 	sub := gw.Connect(gateway.ConnectOptions{Pause: true, Name: "run"})
 	l := &local{gw: gw}
 	l.stream = transport.Open(transport.NDJSON(there, there, 0, 0, there.Close), sub, sub, transport.Options{Logger: o.Logger})
-	l.Client, err = client.Attach(ctx, transport.NDJSON(here, here, client.DefaultMaxLineBytes, 0, here.Close),
+	l.client, err = client.Attach(ctx, transport.NDJSON(here, here, client.DefaultMaxLineBytes, 0, here.Close),
 		client.Options{Name: "agent-server run", Version: o.Version, OpenHarnesses: true})
 	if err != nil {
 		return nil, errors.Join(err, l.close())
 	}
-	return l, nil
+	return &host{Client: l.client, shutdown: l.shutdown, close: l.close}, nil
 }
 
 // shutdown asks for the end of what runs and waits for it, as long as ctx allows.
@@ -53,8 +53,8 @@ func (l *local) close() error {
 	cancel()
 	_ = l.stream.Finish(now)
 	var err error
-	if l.Client != nil {
-		err = l.Client.Close()
+	if l.client != nil {
+		err = l.client.Close()
 	}
 	l.stream.Wait()
 	return errors.Join(err, l.gw.Close())

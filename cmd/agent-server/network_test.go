@@ -109,11 +109,11 @@ func (s *served) connect() *client.Client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return attached(s.t, f)
+	return clientOn(s.t, f)
 }
 
-// attached initializes over a connection.
-func attached(t *testing.T, f transport.Framing) *client.Client {
+// clientOn initializes over a connection.
+func clientOn(t *testing.T, f transport.Framing) *client.Client {
 	t.Helper()
 	c, err := client.Attach(t.Context(), f, client.Options{OpenHarnesses: true})
 	if err != nil {
@@ -170,7 +170,7 @@ func TestTransportsAtOnce(t *testing.T) {
 	t.Parallel()
 	hub, dialled := acceptor(t)
 	s := serveOn(t, "--stdio", "--dial", hub, "--dial-token-file", secretFile(t, t.TempDir(), "hub"))
-	clients := []*client.Client{s.connect(), s.connect(), attached(t, <-dialled)}
+	clients := []*client.Client{s.connect(), s.connect(), clientOn(t, <-dialled)}
 	p := demoTurn(t, "tool")
 	var feeds []*client.Feed
 	for _, c := range clients {

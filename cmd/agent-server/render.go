@@ -29,6 +29,10 @@ type renderer struct {
 	json bool
 	// resuming: a native session was asked for.
 	resuming bool
+	// prompts: what users say is shown too, but for turns of ours, whose prompt
+	// stands on the screen already.
+	prompts bool
+	ours    func(turn string) bool
 
 	// conv is the fold of all that was shown.
 	conv *reducer.Conversation
@@ -56,7 +60,7 @@ const (
 	agent speaker = iota
 	// subagent: talk.
 	subagent
-	// user: not shown; who runs a turn knows what was asked.
+	// user: not shown to who runs a turn, and knows what was asked.
 	user
 )
 
@@ -118,6 +122,7 @@ func (r *renderer) speakerOf(message string) speaker {
 // not copied for each, which would make a long answer cost its square.
 func (r *renderer) part(at place, ev protocol.Event) {
 	if r.speaker[at.message] == user {
+		r.prompt(at)
 		return
 	}
 	if d, ok := ev.(*protocol.MessagePartDelta); ok {
@@ -138,6 +143,23 @@ func (r *renderer) part(at place, ev protocol.Event) {
 		r.once(at, "file "+p.MimeType)
 	case *protocol.UnknownPart:
 		r.once(at, "part of type "+string(p.Type()))
+	}
+}
+
+// prompt shows what a user said, a line of its own.
+func (r *renderer) prompt(at place) {
+	m, _ := r.conv.Message(at.message)
+	if !r.prompts || r.ours(m.TurnID) {
+		return
+	}
+	part, _ := r.conv.Part(at.message, at.part)
+	switch p := part.(type) {
+	case *protocol.TextPart:
+		r.rest(at, p.Text, func(_ place, text string) { r.line(r.style.bold, "> "+text) })
+	case *protocol.ImagePart:
+		r.once(at, "image "+p.MimeType)
+	case *protocol.FilePart:
+		r.once(at, "file "+p.MimeType)
 	}
 }
 

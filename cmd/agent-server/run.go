@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,6 +25,7 @@ const maxPrompt = 1 << 20
 // runFlags are what run was called with.
 type runFlags struct {
 	setup
+	remote
 	// harness, cwd, model, mode and resume become the turn's config; "": left
 	// out. record is a directory; "": no recording.
 	harness, cwd, model, mode, resume, record string
@@ -40,9 +42,12 @@ func newRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PROMPT",
 		Short: "Run one turn and show it",
-		Long: `Run one turn on a harness, in a gateway of its own, and show it as it comes: the
-answer on stdout; reasoning, tools, diffs and questions on stderr. PROMPT "-" is
-read from stdin.
+		Long: `Run one turn on a harness and show it as it comes: the answer on stdout; reasoning,
+tools, diffs and questions on stderr. PROMPT "-" is read from stdin.
+
+The gateway is one of its own, which ends with it, or with --connect one that runs
+already: the session is then a new one there, and --cwd a directory there. A lost
+connection is made again, and nothing of the turn is missed.
 
 A permission is asked for at the terminal, or of lines on stdin: a number, an
 option's id or its kind. Where stdin ends before the answer, it is refused.
@@ -56,11 +61,13 @@ waits for its end; twice, it quits.`,
   echo allow_once | agent-server run "edit" --harness demo
   agent-server run "what does main.go do?" --harness claude-code --cwd ~/project
   agent-server run - --timeout 5m < prompt.txt
-  agent-server run "hello" --json | agent-server verify -`,
+  agent-server run "hello" --json | agent-server verify -
+  agent-server run "hello" --connect ws://127.0.0.1:7777/ --token-file ~/.local/state/agent-server/token`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
-	f.flags(cmd)
+	f.setup.flags(cmd)
+	f.remote.flags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.harness, "harness", string(protocol.HarnessDemo), "which harness runs the turn")
 	fl.StringVar(&f.cwd, "cwd", ".", "the directory it works in")
@@ -76,16 +83,10 @@ waits for its end; twice, it quits.`,
 
 // run looks at everything that can be wrong before anything is started or
 // written: a slip in a flag costs no process, and no older recording.
-func (f *runFlags) run(ctx context.Context, prompt string) error {
-	if f.timeout < 0 {
-		return usage("--timeout %s: want a time that is not negative", f.timeout)
-	}
-	o, err := f.options()
+func (f *runFlags) run(cmd *cobra.Command, prompt string) error {
+	o, err := f.check(cmd)
 	if err != nil {
 		return usage("%w", err)
-	}
-	if err := available(o, protocol.HarnessID(f.harness)); err != nil {
-		return usage("--harness %s: %w", f.harness, err)
 	}
 	cfg, err := f.config()
 	if err != nil {
@@ -94,8 +95,42 @@ func (f *runFlags) run(ctx context.Context, prompt string) error {
 	if prompt, err = promptText(prompt, os.Stdin); err != nil {
 		return usage("reading the prompt: %w", err)
 	}
-	return f.start(ctx, o, protocol.TurnStartParams{SessionID: new(client.NewID()), TurnID: new(client.NewID()),
+	return f.start(cmd.Context(), o, protocol.TurnStartParams{SessionID: new(client.NewID()), TurnID: new(client.NewID()),
 		Input: protocol.TextInput(prompt), Config: cfg})
+}
+
+// ownOnly are flags about a gateway of our own, with why one elsewhere cannot have
+// them from here.
+var ownOnly = []struct{ flag, why string }{
+	{"record", "a recording is made of what the harness itself says, which only its own gateway hears"},
+	{"claude-path", "which executables are run is for the gateway's operator to say"},
+	{"acp-agent", "which executables are run is for the gateway's operator to say"},
+	{"acp-default", "which agents there are is for the gateway's operator to say"},
+	{"pass-env", "what harnesses inherit is for the gateway's operator to say"},
+	{"max-permission-mode", "the cap is for the gateway's operator to set"},
+}
+
+// check finds what contradicts itself, and gives the options of a gateway of our
+// own.
+func (f *runFlags) check(cmd *cobra.Command) (gateway.Options, error) {
+	if f.timeout < 0 {
+		return gateway.Options{}, fmt.Errorf("--timeout %s: want a time that is not negative", f.timeout)
+	}
+	if err := f.remote.check(); err != nil {
+		return gateway.Options{}, err
+	}
+	for _, x := range ownOnly {
+		if f.url != "" && cmd.Flags().Changed(x.flag) {
+			return gateway.Options{}, fmt.Errorf("--%s and --connect exclude each other: %s", x.flag, x.why)
+		}
+	}
+	o, err := f.options()
+	if err == nil && f.url == "" {
+		if err = available(o, protocol.HarnessID(f.harness)); err != nil {
+			err = fmt.Errorf("--harness %s: %w", f.harness, err)
+		}
+	}
+	return o, err
 }
 
 // config is the turn's, from the flags. What was not given is left out: the harness
@@ -112,18 +147,24 @@ func (f *runFlags) config() (protocol.RunConfig, error) {
 		return cfg, fmt.Errorf("--cwd: %w", err)
 	}
 	cfg.Cwd = cwd
-	if info, err := os.Stat(cwd); err != nil {
-		return cfg, fmt.Errorf("--cwd: %w", err)
-	} else if !info.IsDir() {
-		return cfg, fmt.Errorf("--cwd %s: not a directory", f.cwd)
+	if f.url != "" { // which only that gateway can look for
+		return f.optional(cfg), nil
 	}
+	if err := isDir(cwd); err != nil {
+		return cfg, fmt.Errorf("--cwd %w", err)
+	}
+	return f.optional(cfg), nil
+}
+
+// optional adds what was given.
+func (f *runFlags) optional(cfg protocol.RunConfig) protocol.RunConfig {
 	if f.model != "" {
 		cfg.Model = &f.model
 	}
 	if f.resume != "" {
 		cfg.ResumeSessionID = &f.resume
 	}
-	return cfg, nil
+	return cfg
 }
 
 // promptText is the argument, or stdin without the newline at its end, which is the
@@ -149,7 +190,6 @@ func promptText(arg string, stdin io.Reader) (string, error) {
 // is printed after that may be interrupted as in any command.
 func (f *runFlags) start(ctx context.Context, o gateway.Options, p protocol.TurnStartParams) error {
 	signals, usual := stopSignals()
-	adoptOrphans()
 	var rec *fixtures.Recorder
 	if f.record != "" {
 		var err error
@@ -158,15 +198,38 @@ func (f *runFlags) start(ctx context.Context, o gateway.Options, p protocol.Turn
 		}
 		o.Observer = rec
 	}
-	l, err := openLocal(ctx, o)
-	if err != nil {
-		return usage("%w", err)
+	t := f.newTurn(p)
+	if err := f.open(ctx, t, o, signals); err != nil {
+		return err
 	}
-	t := f.newTurn(l, p)
 	v := t.play(ctx, signals, f.timeout)
 	usual()
 	if rec != nil {
 		v.recording = rec.Close()
 	}
 	return v.exit(f, os.Stderr)
+}
+
+// open gives a turn its gateway.
+func (f *runFlags) open(ctx context.Context, t *turn, o gateway.Options, signals <-chan os.Signal) (err error) {
+	if f.url == "" {
+		adoptOrphans()
+		if t.l, err = openLocal(ctx, o); err != nil {
+			return usage("%w", err)
+		}
+		return nil
+	}
+	err = unlessSignalled(ctx, signals, func(ctx context.Context) error {
+		t.l, err = f.remote.open(ctx, t.aside)
+		return err
+	})
+	switch {
+	case errors.Is(err, errInterrupted) && t.l != nil:
+		return &exitError{exitInterrupted, t.l.close()}
+	case errors.Is(err, errInterrupted):
+		return &exitError{exitInterrupted, nil}
+	case err == nil && !f.json:
+		t.show.remark("session " + *t.p.SessionID + " at " + bare(f.url))
+	}
+	return err
 }

@@ -15,7 +15,8 @@ import (
 // turn is one turn being run. Its follower takes the events, in order; its
 // watcher hears signals and clocks.
 type turn struct {
-	l *local
+	// l is the gateway; set before the turn is played.
+	l *host
 	// p has both ids: the events are followed before the turn is started.
 	p    protocol.TurnStartParams
 	show *renderer
@@ -26,7 +27,7 @@ type turn struct {
 	// admitted is closed when there is a turn to cancel; over when it has ended,
 	// or will not be followed to its end. The follower closes both.
 	admitted, over chan struct{}
-	// beside counts what the watcher has set off: cancels and remarks.
+	// beside counts what was set off beside the follower: cancels and remarks.
 	beside sync.WaitGroup
 }
 
@@ -44,9 +45,9 @@ type story struct {
 }
 
 // newTurn makes one that shows itself on stdout and stderr and asks on stdin.
-func (f *runFlags) newTurn(l *local, p protocol.TurnStartParams) *turn {
+func (f *runFlags) newTurn(p protocol.TurnStartParams) *turn {
 	s := newScreen(os.Stdout, os.Stderr)
-	t := &turn{l: l, p: p, show: newRenderer(s, f.json, f.resume != ""), ask: newAsker(os.Stdin, s),
+	t := &turn{p: p, show: newRenderer(s, f.json, f.resume != ""), ask: newAsker(os.Stdin, s),
 		admitted: make(chan struct{}), over: make(chan struct{})}
 	if f.verify {
 		t.verifier = verify.New(verify.Options{})
@@ -103,7 +104,11 @@ func (t *turn) untilEnded(ctx context.Context, feed *client.Feed, s *story) erro
 // answer. A turn alone would do for showing; the session's end is what a verifier
 // needs to say that everything ended.
 func (t *turn) closeSession(ctx context.Context, feed *client.Feed, s *story) error {
-	if _, err := t.l.CloseSession(ctx, *t.p.SessionID); err != nil {
+	err := untilAnswered(func() error {
+		_, err := t.l.CloseSession(ctx, *t.p.SessionID)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("closing the session: %w", err)
 	}
 	for {
@@ -132,7 +137,7 @@ func (t *turn) next(ctx context.Context, feed *client.Feed, s *story) (protocol.
 	}
 	switch ev := env.Event.(type) {
 	case *protocol.PermissionRequested:
-		t.question(ctx, ev)
+		t.ask.question(ctx, t.l.Client, ev)
 	case *protocol.PermissionResolved:
 		t.ask.withdraw(ev.RequestID)
 	case *protocol.TurnEnded:
@@ -141,16 +146,18 @@ func (t *turn) next(ctx context.Context, feed *client.Feed, s *story) (protocol.
 	return env.Event, nil
 }
 
-// question asks at the terminal; events go on being shown meanwhile. That the
-// answer came too late is no fault: permission.resolved says what counts.
-func (t *turn) question(ctx context.Context, ev *protocol.PermissionRequested) {
-	t.ask.put(ev, func(o protocol.PermissionOutcome) {
-		_, err := t.l.Respond(ctx, ev.SessionID, ev.RequestID, o)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, client.ErrClosed) {
-			t.show.line("", "agent-server: answering a permission request: "+err.Error())
-		}
-	})
+// untilAnswered asks again where the line was lost before the answer came. For what
+// has the same effect twice as once: a close, an answer of which the first counts.
+func untilAnswered(ask func() error) error {
+	err := ask()
+	for errors.As(err, new(*client.FateError)) {
+		err = ask()
+	}
+	return err
 }
+
+// aside shows a remark without waiting for who reads it.
+func (t *turn) aside(text string) { t.beside.Go(func() { t.show.remark(text) }) }
 
 // cancel asks for the turn's end. The answer is no news but where it leaves the
 // end open: the turn's own end is the truth. A connection that is gone has told

@@ -144,7 +144,7 @@ func (w *watcher) unread() {
 
 // want cancels the turn now, or once it is admitted.
 func (w *watcher) want(why string) {
-	w.beside.Go(func() { w.show.remark(why) })
+	w.aside(why)
 	if w.running && !w.wanted {
 		w.sendCancel()
 	}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"agent-server/client"
+	"agent-server/protocol"
+	"agent-server/transport"
+)
+
+// tokenFileEnv names the token's file where --token-file does not. It holds a path
+// and never a token: environments are read by too many.
+const tokenFileEnv = "AGENT_SERVER_TOKEN_FILE"
+
+// remote is a gateway that runs elsewhere, as the command line names it.
+type remote struct {
+	// url is ws:// or wss://; "": there is none.
+	url string
+	// tokenFile holds the token that is shown; "": none is.
+	tokenFile string
+}
+
+// flags declares them.
+func (r *remote) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&r.url, "connect", "", "the ws:// or wss:// URL of a gateway that runs already")
+	f.StringVar(&r.tokenFile, "token-file", "", "the token that is shown to it (default: $"+tokenFileEnv+")")
+}
+
+// check finds what is wrong before anything is begun, and completes what is missing.
+func (r *remote) check() error {
+	if r.url == "" && r.tokenFile != "" {
+		return errors.New("--token-file is of use with --connect alone: add --connect URL, or leave it out")
+	}
+	if err := noSecret(r.url); err != nil {
+		return fmt.Errorf("--connect: %w: put it into a file and give --token-file", err)
+	}
+	if r.tokenFile == "" {
+		r.tokenFile = os.Getenv(tokenFileEnv)
+	}
+	return nil
+}
+
+// open connects, and goes on connecting whenever the line is lost; say is told of
+// that, and must not wait. The first connection is not tried again: a typing error
+// should not look like patience.
+func (r *remote) open(ctx context.Context, say func(string)) (*host, error) {
+	n := &news{say: say}
+	c, err := client.Dial(ctx, r.url, client.Options{
+		Name: "agent-server", Version: ownVersion(), OpenHarnesses: true,
+		Connect: transport.ClientOptions{TokenFile: r.tokenFile},
+		OnDown:  n.down, OnUp: n.up,
+	})
+	if err != nil {
+		return nil, r.refusal(err)
+	}
+	h := elsewhere(c)
+	h.close = func() error {
+		n.over.Store(true) // that the line ends is no news
+		return c.Close()
+	}
+	return h, nil
+}
+
+// news is what is said of a line that comes and goes. The client calls down and up
+// one after another.
+type news struct {
+	say func(string)
+	// over: nobody is told any more. lost: down was said, and up not yet.
+	over atomic.Bool
+	lost bool
+}
+
+// down says that the line was lost, once until it is there again: why each further
+// try failed is mostly the same.
+func (n *news) down(err error, _ time.Duration) {
+	if n.lost || n.over.Load() {
+		return
+	}
+	n.lost = true
+	n.say(lostText(err))
+}
+
+// up tells of every connection but the first.
+func (n *news) up(protocol.InitializeResult) {
+	if n.lost && !n.over.Load() {
+		n.say("connected again")
+	}
+	n.lost = false
+}
+
+// lostText says that a line was lost.
+func lostText(err error) string {
+	if errors.Is(err, io.EOF) {
+		return "the gateway has closed the connection; trying again"
+	}
+	return fmt.Sprintf("the connection is lost: %v; trying again", err)
+}
+
+// refusal words why there is no connection. What a flag can mend is usage; a
+// gateway that is not there may come, and is a failure that a script may try again.
+func (r *remote) refusal(err error) error {
+	var answer *transport.HandshakeError
+	switch {
+	case errors.As(err, &answer) && answer.Status == http.StatusUnauthorized && r.tokenFile == "":
+		return usage("--connect %s: it wants a token: give its file with --token-file", bare(r.url))
+	case errors.As(err, &answer) && answer.Status == http.StatusUnauthorized:
+		return usage("--connect %s: it does not take the token in %s", bare(r.url), r.tokenFile)
+	case errors.As(err, &answer) && !answer.Retryable():
+		return usage("--connect %s: %w", bare(r.url), err)
+	case errors.As(err, new(*client.VersionError)):
+		return usage("--connect %s: %w", bare(r.url), err)
+	}
+	return &exitError{exitFailed, fmt.Errorf("connecting to %s: %w", bare(r.url), err)}
+}
