@@ -14,6 +14,7 @@ import (
 	"agent-server/gateway"
 	"agent-server/harness/acp"
 	"agent-server/harness/claudecode"
+	"agent-server/harness/codexappserver"
 	"agent-server/protocol"
 )
 
@@ -55,6 +56,8 @@ const (
 type setup struct {
 	// claude is Claude Code's executable; "": claude on PATH.
 	claude string
+	// codex is Codex's native executable; "": codex on PATH.
+	codex string
 	// acpAgents are NAME=COMMAND; acpDefault is what plain acp means, "" the
 	// first of them.
 	acpAgents  []string
@@ -71,6 +74,7 @@ type setup struct {
 func (s *setup) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.claude, "claude-path", "", "executable of Claude Code (default: claude on PATH)")
+	f.StringVar(&s.codex, "codex-path", "", "executable of Codex, the native one (default: codex on PATH)")
 	f.StringArrayVar(&s.acpAgents, "acp-agent", nil, `an ACP agent as harness: NAME=COMMAND [ARG…] (repeatable)`)
 	f.StringVar(&s.acpDefault, "acp-default", "", `which agent plain harness id "acp" means (default: the first --acp-agent)`)
 	f.StringArrayVar(&s.passEnv, "pass-env", nil, "a further variable that harnesses inherit (repeatable)")
@@ -100,6 +104,7 @@ func (s *setup) options() (gateway.Options, error) {
 	o.Harnesses = []gateway.Registration{
 		{Harness: acp.New(acp.Agent{ID: protocol.HarnessDemo}), Path: self, Args: []string{demoCommand}},
 		{Harness: claudecode.New(claudecode.Options{}), Path: s.claude},
+		{Harness: codexappserver.New(codexappserver.Options{}), Path: s.codex},
 	}
 	return o, s.addAgents(&o)
 }
