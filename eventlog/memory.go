@@ -70,7 +70,7 @@ func (m *Memory) Append(session string, b Batch) error {
 	s.note(b, time.Now().UnixMilli())
 	s.next += int64(len(b.Records))
 	s.window.Add(b)
-	s.shelve(s.window.Trim(b))
+	s.shelve(s.window.Trim())
 	if s.bytes() > m.max {
 		// An eighth more than needed goes, so that it is done rarely.
 		s.prune(m.max-m.max/8, b)

@@ -1,6 +1,9 @@
 package eventlog
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
 // memorySession is one session's log in memory: a window of everything, above a
 // shelf of the durable events that have left it.
@@ -65,7 +68,10 @@ func (s *memorySession) holds() bool { return s.bytes() > 0 }
 // prune lets the oldest whole turns go until the budget holds, or only the running
 // turn and what is yet to be read are left.
 func (s *memorySession) prune(max int64, b Batch) {
-	unread := b.unread()
+	unread := int64(math.MaxInt64)
+	if b.Unread != nil {
+		unread = b.Unread()
+	}
 	for s.bytes() > max {
 		turn, last := s.oldest()
 		if b.Running != 0 && turn == b.Running || last >= unread {

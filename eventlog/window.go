@@ -28,6 +28,8 @@ type Window struct {
 	// to let something go, after a try that had to stop.
 	retryBytes int64
 	retryCount int
+	// unread is the last batch's Unread.
+	unread func() int64
 }
 
 // Begin empties the window. What has a seq up to floor is held elsewhere, or gone.
@@ -39,31 +41,51 @@ func (w *Window) Add(b Batch) {
 		w.shelf.push(r)
 	}
 	w.restated = max(w.restated, b.Restated)
+	w.unread = b.Unread
 }
 
 // Trim lets go what stands beyond the window, oldest first, and gives back what
 // of it is durable. It stops at what somebody has yet to read, and at a delta that
 // no snapshot restates. An eighth more than needed goes, so that Unread is asked
 // rarely; where little could go, it is asked again when another eighth has come.
-func (w *Window) Trim(b Batch) []Record {
+func (w *Window) Trim() []Record {
 	if !w.over(max(WindowBytes, w.retryBytes), max(WindowRecords, w.retryCount)) {
 		return nil
 	}
-	unread := b.unread()
-	var durable []Record
-	for w.over(WindowBytes-WindowBytes/8, WindowRecords-WindowRecords/8) {
+	w.retryBytes, w.retryCount = 0, 0
+	durable, stopped := w.trim(WindowBytes-WindowBytes/8, WindowRecords-WindowRecords/8)
+	if stopped {
+		w.retryBytes, w.retryCount = w.shelf.bytes+WindowBytes/8, w.shelf.count+WindowRecords/8
+	}
+	return durable
+}
+
+// Shrink is Trim for a session in which nothing goes on any more: everything that
+// may go does.
+func (w *Window) Shrink() []Record {
+	durable, _ := w.trim(0, 0)
+	return durable
+}
+
+// trim lets go what may go, until no more than this is held; stopped says that
+// more still is.
+func (w *Window) trim(bytes int64, count int) (durable []Record, stopped bool) {
+	unread := int64(math.MaxInt64)
+	if w.unread != nil {
+		unread = w.unread()
+	}
+	for w.over(bytes, count) {
 		r, _ := w.shelf.front()
 		if r.Seq >= unread || !r.Durable && r.Seq > w.restated {
-			w.retryBytes, w.retryCount = w.shelf.bytes+WindowBytes/8, w.shelf.count+WindowRecords/8
-			return durable
+			return durable, true
 		}
 		if r.Durable {
 			durable = append(durable, r)
 		}
-		w.pop()
+		w.floor = r.Seq
+		w.shelf.drop()
 	}
-	w.retryBytes, w.retryCount = 0, 0
-	return durable
+	return durable, false
 }
 
 // Drop lets go everything up to a seq, durable or not, and gives the seq of the
@@ -71,13 +93,6 @@ func (w *Window) Trim(b Batch) []Record {
 func (w *Window) Drop(upto int64) (durable int64) {
 	w.floor = max(w.floor, upto)
 	return w.shelf.dropUpTo(upto)
-}
-
-// pop lets the oldest record go.
-func (w *Window) pop() {
-	r, _ := w.shelf.front()
-	w.floor = r.Seq
-	w.shelf.drop()
 }
 
 // over: more is held than these bounds say.
@@ -98,11 +113,5 @@ func (w *Window) After(seq int64, maxBytes int) []Record {
 	return rs[:within(rs, maxBytes)]
 }
 
-// unread is the lowest seq that somebody has yet to read; beyond every seq where
-// nobody reads.
-func (b Batch) unread() int64 {
-	if b.Unread == nil {
-		return math.MaxInt64
-	}
-	return b.Unread()
-}
+// Len is how many records the window holds.
+func (w *Window) Len() int { return w.shelf.count }

@@ -16,7 +16,7 @@ func delta(seq int64, size int, durable bool) Record {
 func put(w *Window, r Record, restated int64, unread func() int64) []Record {
 	b := Batch{Records: []Record{r}, Restated: restated, Unread: unread}
 	w.Add(b)
-	return w.Trim(b)
+	return w.Trim()
 }
 
 func TestWindowBounds(t *testing.T) {
@@ -102,6 +102,22 @@ func TestWindowGivesTheDurable(t *testing.T) {
 	}
 	if want := w.Floor() / 100; int64(len(got)) != want {
 		t.Errorf("%d durable records were handed back up to the floor %d, want %d", len(got), w.Floor(), want)
+	}
+}
+
+// TestWindowShrinks: where nothing goes on, what may go goes, and no more.
+func TestWindowShrinks(t *testing.T) {
+	t.Parallel()
+	var w Window
+	for seq := int64(1); seq <= 100; seq++ {
+		put(&w, delta(seq, 10, seq%10 == 0), 50, func() int64 { return 35 })
+	}
+	if durable := w.Shrink(); len(durable) != 3 || w.Floor() != 34 || w.Len() != 66 {
+		t.Errorf("Shrink hands back %d, to the floor %d: 35 is unread; %d are left", len(durable), w.Floor(), w.Len())
+	}
+	put(&w, delta(101, 10, true), 50, nil)
+	if durable := w.Shrink(); len(durable) != 2 || w.Floor() != 50 {
+		t.Errorf("Shrink hands back %d, to the floor %d: 51 is restated by nothing", len(durable), w.Floor())
 	}
 }
 
