@@ -41,12 +41,18 @@ func (h *host) chat(harness protocol.HarnessID) *chat {
 // start starts a turn.
 func (c *chat) start(prompt string) {
 	c.t.Helper()
+	c.startWith(protocol.TurnStartParams{Input: protocol.TextInput(prompt)})
+}
+
+// startWith starts a turn; its ids and its config are the chat's.
+func (c *chat) startWith(p protocol.TurnStartParams) {
+	c.t.Helper()
 	c.turns++
 	c.turn = fmt.Sprintf("turn-%d", c.turns)
 	ctx, cancel := c.bounded()
 	defer cancel()
-	turn, err := c.StartTurn(ctx, protocol.TurnStartParams{
-		SessionID: &c.id, TurnID: &c.turn, Input: protocol.TextInput(prompt), Config: c.config})
+	p.SessionID, p.TurnID, p.Config = &c.id, &c.turn, c.config
+	turn, err := c.StartTurn(ctx, p)
 	if err != nil {
 		c.t.Fatalf("turn/start: %v", err)
 	}

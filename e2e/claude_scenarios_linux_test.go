@@ -203,7 +203,7 @@ var claudeScenarios = []scenario{
 		name:  "subagent",
 		about: "A sub-agent in the foreground, which runs a command of its own.",
 		play: func(c *chat) {
-			c.say(`[[tool name=Agent input={"description":"Look","subagent_type":"general-purpose","prompt":"[[tool input={\"command\":\"echo sub\"}]]"}]] [[then]] [[text say="It has looked."]]`)
+			c.say(`[[tool name=Agent input={"description":"Look","subagent_type":"general-purpose","run_in_background":false,"prompt":"[[tool input={\"command\":\"echo sub\"}]]"}]] [[then]] [[text say="It has looked."]]`)
 		},
 		story: []string{"Agent completed: …", `text: [[tool input={"command":"echo sub"}]]`, "Bash completed: sub", "text: It has looked.", "ended end_turn"},
 	},

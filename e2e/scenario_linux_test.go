@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -71,7 +72,7 @@ var harnessesUnderTest = []harnessUnderTest{{
 	require: func(*testing.T) {},
 	version: func(*testing.T) (string, string) { return "demo agent", "(built in)" },
 }, {
-	id: protocol.HarnessClaudeCode, scenarios: claudeScenarios,
+	id: protocol.HarnessClaudeCode, scenarios: slices.Concat(claudeScenarios, claudeFurther),
 	require: func(t *testing.T) { requireCLI(t, claudeBinary) },
 	version: func(t *testing.T) (string, string) {
 		return "Claude Code", lockedVersion(t, filepath.Dir(claudeBinary))

@@ -252,6 +252,10 @@ type system struct {
 	Session text `json:"session_id"`
 	// Mode is the permission mode; of init and status.
 	Mode text `json:"permissionMode"`
+	// Model is what the CLI runs on; of init.
+	Model text `json:"model"`
+	// Title is what it calls the session; of session_title_changed.
+	Title text `json:"title"`
 	// Prompts are the uuids of the prompts that the turn answers; of init.
 	Prompts jsontext.Value `json:"user_message_uuids"`
 	// Status is requesting, compacting or null; of status.

@@ -276,9 +276,7 @@ func (t *translator) onRefusal(kind awaitedKind, why string) {
 func (t *translator) onConsent(kind awaitedKind, body jsontext.Value) {
 	switch kind {
 	case awaitInitialize:
-		t.noteMode(object[struct {
-			Mode text `json:"current_permission_mode"`
-		}](body).Mode)
+		t.noteGreeting(body)
 	case awaitMode:
 		t.noteMode(object[struct {
 			Mode text `json:"mode"`
@@ -301,13 +299,6 @@ func (t *translator) emitServerFault(name string) {
 		message = "MCP server " + name + " could not be reached"
 	}
 	t.emit(harness.Notice{Category: protocol.CategoryInvalidRequest, Message: message})
-}
-
-// noteMode notes the permission mode that the CLI says it is in.
-func (t *translator) noteMode(mode text) {
-	if mode != "" {
-		t.mode = string(mode)
-	}
 }
 
 // expired takes the end of a timer.

@@ -39,7 +39,7 @@ func TestPromptIsHeldUntilTheHandshakeIsOver(t *testing.T) {
 
 	out = succeed(tr, "id-2", `{"current_permission_mode":"default"}`)
 	wantStdin(t, out, prompt)
-	wantUpdates(t, out, harness.PromptWritten{})
+	wantUpdates(t, out, harness.SessionInfo{Mode: new("default")}, harness.PromptWritten{})
 	if diff := cmp.Diff([]harness.Timer{{Name: "handshake"}}, out.Timers); diff != "" {
 		t.Errorf("timers (-want +got):\n%s", diff)
 	}
@@ -269,7 +269,7 @@ func TestConfigureLive(t *testing.T) {
 	// The next prompt waits for both.
 	wantStdin(t, beginHello(tr, next))
 	wantUpdates(t, succeed(tr, "id-3", `{"model":"b"}`))
-	wantUpdates(t, succeed(tr, "id-4", `{"mode":"plan"}`), harness.PromptWritten{})
+	wantUpdates(t, succeed(tr, "id-4", `{"mode":"plan"}`), harness.SessionInfo{Mode: new("plan")}, harness.PromptWritten{})
 }
 
 func TestConfigureNothing(t *testing.T) {
@@ -322,7 +322,7 @@ func TestModeIsRestored(t *testing.T) {
 	feed(tr, `{"type":"system","subtype":"status","status":null,"permissionMode":"default"}`)
 	out := beginHello(tr, plan)
 	wantStdin(t, out, `{"type":"control_request","request_id":"id-4","request":{"subtype":"set_permission_mode","mode":"plan"}}`)
-	wantUpdates(t, succeed(tr, "id-4", `{"mode":"plan"}`), harness.PromptWritten{})
+	wantUpdates(t, succeed(tr, "id-4", `{"mode":"plan"}`), harness.SessionInfo{Mode: new("plan")}, harness.PromptWritten{})
 }
 
 func TestUnknownAnswerIsNoted(t *testing.T) {

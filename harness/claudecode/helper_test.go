@@ -173,7 +173,7 @@ func (b *books) update(u harness.Update) {
 // none, and what a background task says, for which the machine opens one.
 func (b *books) comesLate(u harness.Update) bool {
 	switch u := u.(type) {
-	case harness.Background, harness.Asked, harness.Withdrawn, harness.Woken:
+	case harness.Background, harness.Asked, harness.Withdrawn, harness.Woken, harness.SessionInfo:
 		return true
 	case harness.MessageClosed:
 		return b.background > 0

@@ -37,6 +37,8 @@ type translator struct {
 	cfg protocol.RunConfig
 	// mode is the CLI's permission mode as it last said; "" before it did.
 	mode string
+	// model is what it last said it runs on; "" before it did.
+	model string
 	// createdBefore is true once a turn has said Created; cleared, once the
 	// conversation was started afresh by /clear.
 	createdBefore, cleared bool
@@ -202,6 +204,7 @@ var systemHandlers = handlers{
 	"background_tasks_changed": (*translator).onBackground,
 	"task_notification":        (*translator).onTaskEnded,
 	"session_state_changed":    (*translator).onState,
+	"session_title_changed":    (*translator).onTitle,
 
 	// The tool's result says that it was refused.
 	"permission_denied": nil,
@@ -211,7 +214,7 @@ var systemHandlers = handlers{
 	"task_progress": nil, "task_updated": nil,
 	"hook_progress": nil, "hook_response": nil, "hook_started": nil, "informational": nil,
 	"local_command_output": nil, "notification": nil,
-	"session_title_changed": nil, "thinking_tokens": nil,
+	"thinking_tokens": nil,
 }
 
 // onSystem hands a system line on by its subtype.

@@ -86,6 +86,7 @@ func (t *translator) settle() {
 func (t *translator) onInit(line []byte) {
 	s := object[system](line)
 	t.noteMode(s.Mode)
+	t.noteModel(s.Model)
 	switch {
 	case t.turn == nil && !t.prompted:
 		t.note("native turn before the first prompt", "")

@@ -19,6 +19,7 @@ func TestLocate(t *testing.T) {
 		"one prompt":                {[]message{user("[[text]]")}, "[[text]]", 0},
 		"reminder before":           {[]message{user(reminder, "a")}, "a", 0},
 		"reminder after":            {[]message{user("a", reminder)}, "a", 0},
+		"note of an image":          {[]message{user("a", "[Image: source: /tmp/1.png]")}, "a", 0},
 		"system message behind":     {[]message{user("a"), {role: "system", texts: []string{"env"}}}, "a", 0},
 		"after a tool":              {[]message{user("a"), model, results()}, "a", 1},
 		"after two tools":           {[]message{user("a"), model, results(), model, results()}, "a", 2},

@@ -125,7 +125,9 @@ func split(text string, n int) []string {
 	return append(pieces, text)
 }
 
-// isReminder tells a note of the CLI's own from what a user typed.
+// isReminder tells a note of the CLI's own from what a user typed: a reminder, or
+// where the CLI has put an image of the prompt.
 func isReminder(text string) bool {
-	return strings.HasPrefix(strings.TrimSpace(text), "<system-reminder>")
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "<system-reminder>") || strings.HasPrefix(text, "[Image: source: ")
 }
