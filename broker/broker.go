@@ -68,6 +68,20 @@ func (b *Broker) Resolve(id string, o protocol.PermissionOutcome) (Resolution, b
 	return res, true
 }
 
+// Decide answers the open request of that id without anybody's word: it allows
+// this one call, or denies it. by says who decided. No rule comes of it. It is
+// false, and nothing happens, where the request is unknown or was answered before.
+func (b *Broker) Decide(id string, allow bool, by string) (Resolution, bool) {
+	r, ok := b.take(func(r Request) bool { return r.ID == id })
+	switch {
+	case !ok:
+		return Resolution{}, false
+	case allow && r.Permittable():
+		return permitted(r, by), true
+	}
+	return refused(r, by), true
+}
+
 // Withdraw takes back the open request of that key, unanswered; false where none
 // is open.
 func (b *Broker) Withdraw(key string) (Request, bool) {
@@ -122,12 +136,24 @@ func decide(r Request, o protocol.PermissionOutcome) Resolution {
 
 // unsupported is an allow of an input that the harness cannot be given: allowing
 // the old one would be consent that nobody gave, so it is a denial that says so.
-func unsupported(r Request) Resolution {
-	res := Resolution{Request: r, By: ByUpdatedInput, Verdict: Refuse(r)}
+func unsupported(r Request) Resolution { return refused(r, ByUpdatedInput) }
+
+// refused is a denial that was nobody's choice.
+func refused(r Request, by string) Resolution {
+	res := Resolution{Request: r, By: by, Verdict: Refuse(r)}
 	res.Shown = protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}
 	if o, ok := r.rejection(); ok {
 		res.Shown = protocol.PermissionOutcome{Outcome: protocol.OutcomeSelected, OptionID: o.OptionID}
 	}
+	return res
+}
+
+// permitted is an allow of this one call that was nobody's choice.
+func permitted(r Request, by string) Resolution {
+	res := Resolution{Request: r, By: by}
+	res.Verdict, _ = permit(r)
+	o, _ := r.first(protocol.AllowOnce)
+	res.Shown = protocol.PermissionOutcome{Outcome: protocol.OutcomeSelected, OptionID: o.OptionID}
 	return res
 }
 

@@ -34,6 +34,13 @@ func DefaultOptions() []protocol.PermissionOption {
 	}
 }
 
+// Permittable says whether r can be allowed for this one call: a harness that
+// brought options may have none that says so.
+func (r Request) Permittable() bool {
+	_, ok := r.first(protocol.AllowOnce)
+	return ok
+}
+
 // taken says whether another request has r's id or key.
 func (r Request) taken(o Request) bool { return o.ID == r.ID || o.Key == r.Key }
 

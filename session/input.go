@@ -47,6 +47,22 @@ type ResolvePermission struct {
 	Outcome protocol.PermissionOutcome
 }
 
+// Clients tells whether anybody is there to be asked. When the last one goes,
+// what is open is denied where Options.DenyWithoutClient says so; how long a
+// connection may be away before it counts as gone is the caller's.
+type Clients struct {
+	// Present is true while a client receives the session.
+	Present bool
+}
+
+// WriteRefused: the process was dead already when it was to be given the Stdin of
+// an Output with Prompt, and has taken nothing of it. It comes before the
+// generation's Exited.
+type WriteRefused struct {
+	// Gen is its generation.
+	Gen int
+}
+
 // Spawned: the process of a generation runs.
 type Spawned struct {
 	// Gen is its generation.
@@ -111,6 +127,8 @@ type Shutdown struct {
 func (StartTurn) input()         {}
 func (CancelTurn) input()        {}
 func (ResolvePermission) input() {}
+func (Clients) input()           {}
+func (WriteRefused) input()      {}
 func (Spawned) input()           {}
 func (SpawnFailed) input()       {}
 func (NativeLine) input()        {}

@@ -44,6 +44,8 @@ type Machine struct {
 	// the first of them.
 	loose []growing
 
+	// absent is true while no client is there.
+	absent bool
 	// shutting is true from Shutdown on.
 	shutting bool
 	// closing is true once a close waits for the open turn; closers are those who
@@ -91,6 +93,10 @@ func (m *Machine) Step(now int64, in Input) Output {
 		m.cancelTurn(in)
 	case ResolvePermission:
 		m.resolvePermission(in)
+	case Clients:
+		m.clients(in)
+	case WriteRefused:
+		m.writeRefused(in)
 	case Spawned:
 		m.spawned(in)
 	case SpawnFailed:

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"agent-server/broker"
 	"agent-server/harness"
 	"agent-server/protocol"
 )
@@ -25,6 +26,14 @@ type Options struct {
 	// IdleTimeout is how long a process may have nothing to do before it is
 	// stopped, in milliseconds; 0 is DefaultIdleTimeout, below 0 is for ever.
 	IdleTimeout int64
+	// Policy decides requests before anyone is asked; nil: none.
+	Policy broker.Policy
+	// PermissionTimeout rejects a request that nobody has answered for so long, in
+	// milliseconds; 0: it waits for ever.
+	PermissionTimeout int64
+	// DenyWithoutClient denies requests while no client is there (Clients); until
+	// told so, one is.
+	DenyWithoutClient bool
 	// RestateAfter is how long after its last snapshot a field that streams is
 	// shown whole again, in milliseconds, for logs that store no deltas; 0: only
 	// when it has doubled.

@@ -35,6 +35,9 @@ type Output struct {
 	Stdin []byte
 	// StdinGen is the generation that Stdin is for.
 	StdinGen int
+	// Prompt: Stdin holds the open turn's prompt. Where the process is dead already
+	// and takes nothing of it, WriteRefused says so.
+	Prompt bool
 	// Timers are to be set or stopped.
 	Timers []Timer
 	// Diagnostics go to the log.

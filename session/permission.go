@@ -15,7 +15,9 @@ import (
 // the broker, so nothing can come second.
 
 // asked takes a request for consent: a standing rule answers it unseen, else it
-// is registered and shown.
+// is registered and shown, and decided at once where nobody is to be asked. What
+// a policy denies no standing rule allows, what a user has rejected for good no
+// policy does.
 func (m *Machine) asked(u harness.Asked) {
 	switch {
 	case m.turn.cancel.accepted:
@@ -27,7 +29,8 @@ func (m *Machine) asked(u harness.Asked) {
 	}
 	m.sightTool(u)
 	r := m.request(u)
-	if v, ok := m.broker.Standing(r); ok {
+	ruling := m.ruling(u, r)
+	if v, ok := m.broker.Standing(r); ok && ruling != broker.PolicyDeny {
 		m.answerAsked(u.Request, v, "a standing answer of the user")
 		return
 	}
@@ -35,6 +38,12 @@ func (m *Machine) asked(u harness.Asked) {
 		m.note("permission asked for twice", "")
 		return
 	}
+	m.sayRequested(u, r)
+	m.rule(r, ruling)
+}
+
+// sayRequested shows a request.
+func (m *Machine) sayRequested(u harness.Asked, r broker.Request) {
 	m.emit(&protocol.PermissionRequested{
 		SessionID: m.o.SessionID, TurnID: m.turn.id, RequestID: r.ID, Title: titleOf(u, r),
 		ToolCall: toolCallOf(u, r), Options: r.Options, Timestamp: m.now,
@@ -89,6 +98,13 @@ const (
 	byHarness = "harness"
 )
 
+// Who decided a request that nobody answered.
+const (
+	byPolicy   = "policy"
+	byTimeout  = "timeout"
+	byNoClient = "no-client"
+)
+
 // resolvePermission takes an answer. The first one wins; any other finds nothing
 // to answer.
 func (m *Machine) resolvePermission(in ResolvePermission) {
@@ -116,6 +132,7 @@ func (m *Machine) sayResolved(r broker.Request, o protocol.PermissionOutcome, by
 	ev := &protocol.PermissionResolved{
 		SessionID: m.o.SessionID, TurnID: m.turn.id, RequestID: r.ID, Outcome: o, Timestamp: m.now,
 	}
+	m.disarm(timerOf(r.ID))
 	if by != "" {
 		ev.Meta = withMember(nil, protocol.MetaBy, protocol.Encode(by))
 	}

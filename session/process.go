@@ -162,7 +162,29 @@ func (m *Machine) halt(p *process) {
 		m.out.Stop = &Stop{Gen: p.gen}
 	}
 	if m.out.StdinGen == p.gen {
-		m.out.Stdin, m.out.StdinGen = nil, 0
+		m.out.Stdin, m.out.StdinGen, m.out.Prompt = nil, 0, false
+	}
+}
+
+// writeRefused begins the turn again in another process, once, where its prompt
+// never reached the one that it was written to: that had died since its last turn,
+// and nobody knew. Once the harness has taken up anything of the turn the prompt
+// has been somewhere, and the exit that follows is the turn's end.
+func (m *Machine) writeRefused(in WriteRefused) {
+	if _, ok := m.current(in.Gen, "refused write"); !ok {
+		return
+	}
+	switch t := m.turn; {
+	case t == nil || t.own || !t.written || t.registered || t.refused || m.proc.stopping:
+		m.note("refused write that is not begun again", "")
+	case t.cancel.accepted:
+		m.stop()
+		m.endTurn(ending{reason: protocol.StopCancelled})
+	default:
+		m.note("prompt refused by a dead process; begun again in another", "")
+		t.refused, t.written = true, false
+		m.stop()
+		m.replace()
 	}
 }
 

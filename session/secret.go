@@ -1,6 +1,9 @@
 package session
 
 import (
+	"encoding/json"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,8 +42,8 @@ func redactCut(text, secret string) string {
 	return text
 }
 
-// secretsOf are the secret values of a config, the longest first: one may hold
-// another.
+// secretsOf are the secret values of a config, in every spelling, the longest
+// first: one may hold another.
 func secretsOf(cfg protocol.RunConfig) []string {
 	values := []string{deref(cfg.APIKey)}
 	for _, v := range cfg.Env {
@@ -58,6 +61,23 @@ func secretsOf(cfg protocol.RunConfig) []string {
 	return longestFirst(values)
 }
 
+// spellings are a secret as it is, and as it stands inside a JSON string and inside
+// an address: errors quote requests.
+func spellings(s string) []string {
+	plain := protocol.AppendString(nil, s)
+	spelled := []string{s, string(plain[1 : len(plain)-1]), url.QueryEscape(s), url.PathEscape(s)}
+	if wide, err := json.Marshal(s); err == nil { // it escapes <, > and & too
+		spelled = append(spelled, string(wide[1:len(wide)-1]))
+	}
+	// An escape is as good in lower case.
+	return append(spelled, lowerEscapes(spelled[2]), lowerEscapes(spelled[3]))
+}
+
+// escape is one byte in an address.
+var escape = regexp.MustCompile("%[0-9A-F]{2}")
+
+func lowerEscapes(s string) string { return escape.ReplaceAllStringFunc(s, strings.ToLower) }
+
 // longestFirst are the lines of the values that are long enough, since messages
 // show one line; in an order that does not depend on that of the values.
 func longestFirst(values []string) []string {
@@ -65,7 +85,7 @@ func longestFirst(values []string) []string {
 	for _, v := range values {
 		for line := range strings.Lines(v) {
 			if line = strings.TrimSpace(line); len(line) >= minSecret {
-				lines = append(lines, line)
+				lines = append(lines, spellings(line)...)
 			}
 		}
 	}

@@ -13,6 +13,7 @@ func secretive(c *protocol.RunConfig) {
 	c.APIKey = new("key-12345678")
 	c.Env = map[string]string{
 		"TOKEN": "env-12345678", "LONGER": "env-12345678-and-more", "SHORT": "on",
+		"QUOTED": `quo"ted<12345`, "SPACED": "sp ace/1234",
 		"PEM": "-----BEGIN-----\r\nline-87654321\r\n",
 	}
 	c.MCPServers = map[string]protocol.MCPServer{
@@ -62,6 +63,12 @@ func TestErrorsShowNoSecrets(t *testing.T) {
 				"bad hdr-12345678":                    "bad [redacted]",
 				"cut at key-12345":                    "cut at [redacted]",
 				"nothing secret":                      "nothing secret",
+				`{"key":"quo\"ted\u003c12345"}`:       `{"key":"[redacted]"}`,
+				`{"key":"quo\"ted<12345"}`:            `{"key":"[redacted]"}`,
+				"?key=quo%22ted%3C12345&x":            "?key=[redacted]&x",
+				"?key=quo%22ted%3c12345&x":            "?key=[redacted]&x",
+				"?key=sp+ace%2F1234":                  "?key=[redacted]",
+				"/sp%20ace%2F1234/":                   "/[redacted]/",
 			} {
 				r := newRig(t)
 				r.running("t1", secretive)

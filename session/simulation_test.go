@@ -30,7 +30,7 @@ type action struct {
 // kinds are the actions, the frequent ones several times.
 var kinds = []string{
 	"start", "start", "start", "start", "cancel", "cancel stamped", "resolve", "resolve", "resolve", "line", "line", "line", "line", "line", "line",
-	"line", "line", "calm", "calm", "calm", "calm", "calm", "stale", "spawned", "dropped", "exit", "spawn failed", "pass", "pass", "timer", "close", "shutdown", "gone", "gone",
+	"line", "line", "calm", "calm", "calm", "calm", "calm", "stale", "spawned", "dropped", "exit", "spawn failed", "pass", "pass", "timer", "close", "shutdown", "gone", "gone", "refused", "clients",
 }
 
 // draw is the run of a seed.
@@ -78,6 +78,10 @@ func (w *world) do(a action) {
 		w.step(session.ResolvePermission{Token: w.owe("resolve"), RequestID: w.request(a.a), Outcome: outcome(a.b)})
 	case "line":
 		w.step(session.NativeLine{Gen: live, Line: fmt.Appendf(nil, "%d %d", a.a, a.b)})
+	case "refused":
+		w.refuse(live)
+	case "clients":
+		w.step(session.Clients{Present: a.a%3 > 0})
 	case "calm":
 		w.step(session.NativeLine{Gen: live, Line: fmt.Appendf(nil, "calm %d", a.a%7)})
 	case "stale":
@@ -101,6 +105,19 @@ func (w *world) do(a action) {
 	case "gone":
 		w.exitStopped()
 	}
+}
+
+// refuse reports that a prompt went nowhere; its turn may then be begun again, once.
+func (w *world) refuse(live int) {
+	if live == 0 || w.prompt != live {
+		w.step(session.WriteRefused{Gen: live + 50})
+		return
+	}
+	if w.prompt = 0; !w.refused[w.open] {
+		w.refused[w.open] = true
+		delete(w.h.written, w.open)
+	}
+	w.step(session.WriteRefused{Gen: live})
 }
 
 // exitLive reports that the live process has ended; half the time there is none.

@@ -38,7 +38,6 @@ func (m *Machine) steer(in StartTurn) {
 		m.emit(moved(ev, t))
 	}
 	t.outputs++
-	t.steered = true
 	m.tell(harness.Steer{Turn: in.TurnID, Input: in.Input})
 	m.pump()
 }

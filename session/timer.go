@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"agent-server/harness"
@@ -126,7 +127,24 @@ func (m *Machine) expire(id TimerID) {
 	case timerRestate:
 		m.restateDue()
 	default:
-		m.tell(harness.Expired{Timer: id.Name})
-		m.pump()
+		m.expireNamed(id)
 	}
 }
+
+// expireNamed is expire for timers of which there are many: those of requests, and
+// the translator's.
+func (m *Machine) expireNamed(id TimerID) {
+	if request, ok := strings.CutPrefix(id.Name, permissionTimer); ok && id.Gen == 0 {
+		m.decide(request, false, byTimeout)
+	} else {
+		m.tell(harness.Expired{Timer: id.Name})
+	}
+	m.pump()
+}
+
+// permissionTimer is what the name of a request's timer begins with: when it is
+// rejected unanswered.
+const permissionTimer = "permission "
+
+// timerOf is the timer of a request.
+func timerOf(request string) TimerID { return TimerID{Name: permissionTimer + request} }

@@ -182,11 +182,11 @@ func (m *Machine) forgetClosedTools() {
 			delete(m.tools, call)
 		}
 	}
-	for len(m.tools) > maxOpenTools {
-		oldest := slices.MinFunc(slices.Collect(maps.Values(m.tools)), func(a, b *tool) int {
-			return cmp.Compare(a.sighted, b.sighted)
-		})
-		delete(m.tools, oldest.call)
+	if many := len(m.tools) - maxOpenTools; many > 0 {
+		byAge := func(a, b *tool) int { return cmp.Compare(a.sighted, b.sighted) }
+		for _, t := range slices.SortedFunc(maps.Values(m.tools), byAge)[:many] {
+			delete(m.tools, t.call)
+		}
 	}
 }
 

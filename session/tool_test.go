@@ -6,6 +6,7 @@ import (
 
 	"agent-server/harness"
 	"agent-server/protocol"
+	"agent-server/session"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -259,5 +260,47 @@ func TestOpenToolsAreBounded(t *testing.T) {
 	}
 	if late("43") || !late("44") || !late("299") {
 		t.Error("not the oldest were forgotten")
+	}
+}
+
+// tools are that many calls that never end, and the end of their turn.
+func manyTools(many int) []harness.Update {
+	updates := make([]harness.Update, 0, many+1)
+	for i := range many {
+		updates = append(updates, harness.ToolSet{Call: fmt.Sprint("c", i), Name: "Bash"})
+	}
+	return append(updates, harness.Finished{Reason: protocol.StopEndTurn})
+}
+
+// Of too many calls that never end the oldest are forgotten.
+func TestManyOpenTools(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.running("t")
+	const many = 1000
+	r.says(manyTools(many)...)
+	late := func(n int) bool {
+		return len(r.says(harness.ToolSet{Call: fmt.Sprint("c", n), State: &protocol.CompletedState{}}).Events) == 1
+	}
+	if late(0) || late(many-257) || !late(many-256) || !late(many-1) {
+		t.Error("it is not the oldest that are forgotten")
+	}
+	r.done()
+}
+
+// The end of a turn with calls that never ended: about the same for each of them.
+func BenchmarkManyOpenTools(b *testing.B) {
+	for _, many := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprint(many), func(b *testing.B) {
+			h := &scriptedHarness{id: protocol.HarnessClaudeCode}
+			updates := manyTools(many)
+			for b.Loop() {
+				m := session.New(session.Options{SessionID: "s", Harness: h})
+				m.Step(epoch, session.StartTurn{TurnID: "t", Config: config(), Input: protocol.TextInput("hi")})
+				h.made[len(h.made)-1].next = harness.Output{Updates: updates}
+				m.Step(epoch, session.NativeLine{Gen: 1, Line: []byte("{}")})
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(many), "ns/tool")
+		})
 	}
 }

@@ -26,8 +26,8 @@ type turn struct {
 	// own is true where the harness opened it; main then while its main loop
 	// works, whose end ends it.
 	own, main bool
-	// steered is true once a further input went into it.
-	steered bool
+	// refused is true once its prompt was refused by a dead process.
+	refused bool
 	// unanswered are the requests that were taken back and that the harness has
 	// not been told about, by native key.
 	unanswered []string

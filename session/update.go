@@ -49,23 +49,29 @@ func (m *Machine) apply(p *process, out harness.Output) {
 	if m.proc != p {
 		return
 	}
-	m.write(p, out.Stdin)
+	m.write(p, out.Stdin, slices.ContainsFunc(out.Updates, isPrompt))
 	for _, t := range out.Timers {
 		m.setTimer(p, t)
 	}
 	m.processWish(p, out.Process)
 }
 
+func isPrompt(u harness.Update) bool {
+	_, is := u.(harness.PromptWritten)
+	return is
+}
+
 // write is for the live process; what this step had for an older one is of no
-// use any more.
-func (m *Machine) write(p *process, b []byte) {
+// use any more. prompt: the open turn's is in it.
+func (m *Machine) write(p *process, b []byte, prompt bool) {
 	if len(b) == 0 || p.gone || p.stopping {
 		return
 	}
 	if m.out.StdinGen != p.gen {
-		m.out.Stdin, m.out.StdinGen = nil, p.gen
+		m.out.Stdin, m.out.StdinGen, m.out.Prompt = nil, p.gen, false
 	}
 	m.out.Stdin = append(m.out.Stdin, b...)
+	m.out.Prompt = m.out.Prompt || prompt
 }
 
 // processWish does what the translator wants done with its process.

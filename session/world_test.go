@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent-server/broker"
 	"agent-server/harness"
 	"agent-server/protocol"
 	"agent-server/session"
@@ -54,6 +55,10 @@ type world struct {
 	// restateAfter is the machine's option.
 	restateAfter int64
 	reached      reached
+	// prompt is the generation that was last given a prompt; refused are the turns
+	// whose prompt was refused.
+	prompt  int
+	refused map[string]bool
 }
 
 // reached counts what a run has met.
@@ -75,15 +80,26 @@ func newWorld(seed uint64) *world {
 	w := &world{
 		now: epoch, next: 1, verify: verify.New(verify.Options{}), owed: map[session.Token]string{}, admitted: map[string]session.StartTurn{},
 		cancelAt: map[string]int64{}, gens: map[int]bool{}, timers: map[session.TimerID]int64{},
-		loose: map[string]looseDelta{}, unqueued: map[string]bool{}, restateAfter: int64(seed%2) * 5_000,
+		loose: map[string]looseDelta{}, unqueued: map[string]bool{}, refused: map[string]bool{}, restateAfter: int64(seed%2) * 5_000,
 	}
 	w.h = &chaosHarness{seed: seed, fault: w.fault, written: map[string]bool{}}
 	var entropy [32]byte
 	entropy[0], entropy[1] = byte(seed), byte(seed>>8)
 	w.m = session.New(session.Options{
 		SessionID: "s", Harness: w.h, Seed: entropy, HashKey: []byte("k"), RestateAfter: w.restateAfter,
+		PermissionTimeout: int64(seed%4/2) * 30_000, DenyWithoutClient: seed%5 == 0, Policy: policyOf(seed),
 	})
 	return w
+}
+
+// policyOf is the policy of a run; every third has one.
+func policyOf(seed uint64) broker.Policy {
+	if seed%3 > 0 {
+		return nil
+	}
+	return broker.ToolPolicy{Rules: []broker.ToolRule{
+		{Tool: "Edit", Ruling: broker.PolicyDeny}, {Kind: protocol.KindRead, Ruling: broker.PolicyAllow},
+	}}
 }
 
 // fault notes a breach; the first one counts.
@@ -145,6 +161,8 @@ func (w *world) stale(in session.Input) bool {
 	case session.Spawned:
 		return in.Gen != live
 	case session.SpawnFailed:
+		return in.Gen != live
+	case session.WriteRefused:
 		return in.Gen != live
 	case session.NativeLine:
 		return in.Gen != live
@@ -412,6 +430,9 @@ func (w *world) judgeProcesses(out session.Output) {
 			}
 		}
 		w.gens[out.Spawn.Gen] = true
+	}
+	if out.Prompt {
+		w.prompt = out.StdinGen
 	}
 	if len(out.Stdin) > 0 {
 		if !w.gens[out.StdinGen] {

@@ -1,0 +1,99 @@
+package broker
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+)
+
+// pathMembers are the names under which tools take the file that they work on.
+var pathMembers = []string{"file_path", "notebook_path", "path", "filePath"}
+
+// matchesPath holds the rule's glob against every file of the call.
+func (r ToolRule) matchesPath(c Call) match {
+	if r.Path == "" {
+		return certain
+	}
+	paths := c.files()
+	if len(paths) == 0 {
+		return never
+	}
+	worst, best := certain, never
+	for _, p := range paths {
+		m := matchFile(r.Path, c.Cwd, p)
+		worst, best = min(worst, m), max(best, m)
+	}
+	if r.Ruling == PolicyAllow {
+		return worst
+	}
+	return best
+}
+
+// files are the files that a call names, in its description and in its input.
+func (c Call) files() []string {
+	files := slices.Clone(c.Paths)
+	input := c.members()
+	for _, name := range pathMembers {
+		var file string
+		if raw, ok := input[name]; ok && json.Unmarshal(raw, &file) == nil && file != "" {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// members are those of the call's input; none where that is no object.
+func (c Call) members() map[string]json.RawMessage {
+	var members map[string]json.RawMessage
+	if c.RawInput != nil && json.Unmarshal(c.RawInput, &members) != nil {
+		return nil
+	}
+	return members
+}
+
+// matchFile holds a glob against one file, lexically: dots are resolved first, so
+// that nothing climbs out of what the glob names. A file that is not what it reads
+// as, because something will expand it, is never sure.
+func matchFile(glob, cwd, file string) match {
+	if strings.HasPrefix(file, "~") || strings.ContainsAny(file, "$`\x00") || !path.IsAbs(cwd) {
+		return unsure
+	}
+	if !path.IsAbs(file) {
+		file = path.Join(cwd, file)
+	}
+	file = path.Clean(file)
+	if !path.IsAbs(glob) {
+		under, inside := strings.CutPrefix(file, strings.TrimSuffix(path.Clean(cwd), "/")+"/")
+		if !inside {
+			return never
+		}
+		return sure(segments(strings.Split(glob, "/"), strings.Split(under, "/")))
+	}
+	return sure(segments(strings.Split(glob[1:], "/"), strings.Split(file[1:], "/")))
+}
+
+// segments says whether a glob matches a path, segment by segment; like wildcard
+// it goes back to the last ** only.
+func segments(glob, file []string) bool {
+	star, retry := -1, 0
+	i, j := 0, 0
+	for j < len(file) {
+		switch {
+		case i < len(glob) && glob[i] == "**":
+			star, retry = i, j
+			i++
+		case i < len(glob) && wildcard(glob[i], file[j]):
+			i, j = i+1, j+1
+		case star >= 0:
+			retry++
+			i, j = star+1, retry
+		default:
+			return false
+		}
+	}
+	for i < len(glob) && glob[i] == "**" {
+		i++
+	}
+	return i == len(glob)
+}
