@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"agent-server/harness"
-	"agent-server/protocol"
 	"agent-server/session"
 )
 
