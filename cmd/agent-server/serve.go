@@ -107,7 +107,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 		return usage("%w", err)
 	}
 	s := &serving{gw: gw, signals: signals, drain: f.drain, log: o.Logger,
-		notice: f.notices(), ending: make(chan struct{})}
+		notice: f.notices()}
 	if err := s.open(f); err != nil {
 		return usage("%w", errors.Join(err, s.abandon()))
 	}
@@ -140,7 +140,8 @@ func (s *serving) open(f *serveFlags) (err error) {
 func (s *serving) listen(f *serveFlags, connect transport.Connect) (err error) {
 	o := f.listenOptions()
 	o.Socket = f.socket()
-	o.Logger, o.Ready = s.log, http.HandlerFunc(s.ready)
+	o.Logger = s.log
+	o.Health, o.Ready = http.HandlerFunc(s.gw.Health), http.HandlerFunc(s.gw.Ready)
 	if s.listener, err = transport.Listen(background, o, connect); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -41,8 +40,6 @@ type serving struct {
 	drain  time.Duration
 	log    *zap.Logger
 	notice notices
-	// ending is closed when the end has begun: no turn is taken any more.
-	ending chan struct{}
 	// heard counts signals; killed is set by the second.
 	heard  int
 	killed bool
@@ -74,7 +71,6 @@ func (s *serving) untilEnd() error {
 		input = nil
 	}
 	s.log.Info("the gateway ends", zap.Duration("drain", drain))
-	close(s.ending)
 	fault := s.fault()
 	err := s.shutdown(drain, input)
 	bound := flushBound
@@ -186,18 +182,6 @@ func (s *serving) abandon() error {
 	cancel()
 	_ = s.flush(now) // nothing was due
 	return s.gw.Close()
-}
-
-// ready answers whether turns are taken: not any more once the end has begun, so
-// that whoever balances load sends nobody new.
-func (s *serving) ready(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Cache-Control", "no-store")
-	select {
-	case <-s.ending:
-		http.Error(w, "ending", http.StatusServiceUnavailable)
-	default:
-		fmt.Fprintln(w, "ok")
-	}
 }
 
 // closeStdio ends both directions: the peer sees EOF, and a read that waits is
