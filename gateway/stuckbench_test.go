@@ -20,6 +20,7 @@ import (
 // five. Aim: a ratio of at most 1.25.
 func BenchmarkLiveBesideStuck(b *testing.B) {
 	const rounds, peers, ticks, every = 5, 100, 2_000, 500
+	const flood = "flood 6000 1024" // more than the system takes in for one that does not read
 	l := listening(b, open(b), transport.SocketOptions{WriteTimeout: time.Hour, PingInterval: time.Hour})
 	f, err := transport.DialClient(context.Background(), l.URL(), transport.ClientOptions{})
 	if err != nil {
@@ -32,12 +33,13 @@ func BenchmarkLiveBesideStuck(b *testing.B) {
 		var alone, beside, ratio []float64
 		for range rounds {
 			script := fmt.Sprintf("tick %d %d", ticks, every)
+			live.run(flood) // so that both begin behind the same
 			alone = append(alone, live.run(script))
 			var stopped []*websocket.Conn
 			for range peers {
 				stopped = append(stopped, raw(b, l.URL(), small))
 			}
-			live.run("flood 6000 1024") // more than the system takes in for them
+			live.run(flood)
 			beside = append(beside, live.run(script))
 			ratio = append(ratio, beside[len(beside)-1]/alone[len(alone)-1])
 			for _, c := range stopped {
