@@ -56,7 +56,7 @@ var book = []entry{
 	{rule: MessageEndedOnce, ours: true, checks: []check{on(messageEndedOnce)}},
 	{rule: DeltaConcatEqualsFinal, ours: true, checks: []check{on(deltaConcatEqualsFinal)}},
 	{rule: RecoverableMeansContinues, ours: true, checks: []check{onAny(recoverableMeansContinues)}},
-	{rule: EverythingStartedEnds, ours: true, final: everythingStartedEnds},
+	{rule: EverythingStartedEnds, ours: true, checks: []check{on(queuedOnce), on(unqueuedStays)}, final: everythingStartedEnds},
 	{rule: NoAskAfterCancel, ours: true, checks: []check{on(askedAfterCancel), onAny(askedAfterDrain)}},
 }
 

@@ -253,6 +253,7 @@ func TestWhatIsUnfinished(t *testing.T) {
 	compaction := func(status string) *protocol.SessionCompaction {
 		return &protocol.SessionCompaction{SessionID: "s", TurnID: "a", CompactionID: "k", Status: status}
 	}
+	unqueued := unknown(protocol.TypeTurnUnqueued, `{"type":"turn.unqueued","sessionId":"s","turnId":"b","reason":"cancelled"}`)
 	queued := unknown(protocol.TypeTurnQueued, `{"type":"turn.queued","sessionId":"s","turnId":"b","position":1}`)
 	hold(t, Options{}, []fact{
 		{"in a turn that does not end the turn alone is blamed",
@@ -268,6 +269,16 @@ func TestWhatIsUnfinished(t *testing.T) {
 			then(compaction("in_progress"), compaction("in_progress")), []Violation{broke(EverythingStartedEnds, 0)}},
 		{"a compaction may begin again after its end",
 			then(compaction("in_progress"), compaction("failed"), compaction("in_progress")), []Violation{broke(EverythingStartedEnds, 2)}},
+		{"a turn is unqueued once",
+			then(queued, unqueued, unqueued), []Violation{broke(EverythingStartedEnds, 2)}},
+		{"what was unqueued neither starts nor waits again",
+			then(queued, unqueued, echoed("b"), end("b", ok), queued), []Violation{broke(EverythingStartedEnds, 2), broke(EverythingStartedEnds, 6), broke(EverythingStartedEnds, 6)}},
+		{"a turn is queued once, and before it starts",
+			then(queued, queued, echoed("b"), end("b", ok), unqueued), []Violation{broke(EverythingStartedEnds, 1), broke(EverythingStartedEnds, 6)}},
+		{"what left the queue before the stream begins is not blamed",
+			then(unqueued), nil},
+		{"an event of another type is none of the queue, whatever turn it names",
+			then(queued, unqueued, unknown("turn.thought", `{"type":"turn.thought","turnId":"b"}`)), nil},
 		{"a queued turn that starts has left the queue",
 			then(queued, echoed("b"), end("b", ok)), nil},
 		{"one that neither starts nor is taken out is blamed",

@@ -83,7 +83,8 @@ const (
 	RecoverableMeansContinues Rule = "recoverable-means-continues"
 	// EverythingStartedEnds: text and reasoning are done when their turn has
 	// ended, a compaction reaches a final status, a queued turn is started or
-	// unqueued (the index is that of the start). Turns, messages and
+	// unqueued, once (the index is that of the start, or of what comes once too
+	// often). Turns, messages and
 	// permissions have rules of their own; tools are ended by the fold.
 	EverythingStartedEnds Rule = "everything-started-ends"
 	// NoAskAfterCancel: no permission opens after an accepted cancel of its turn.

@@ -16,6 +16,8 @@ type unfinished struct {
 	compactions map[string]int
 	// waiting are the queued turns that are neither started nor unqueued.
 	waiting map[string]int
+	// unqueued are the turns that have left the queue and will not start.
+	unqueued map[string]bool
 }
 
 // writing is a text or reasoning part that still streams.
@@ -28,7 +30,7 @@ type writing struct {
 
 // newUnfinished has seen nothing start.
 func newUnfinished() unfinished {
-	return unfinished{written: map[place]writing{}, compactions: map[string]int{}, waiting: map[string]int{}}
+	return unfinished{written: map[place]writing{}, compactions: map[string]int{}, waiting: map[string]int{}, unqueued: map[string]bool{}}
 }
 
 // shown notes a snapshot of a part.
@@ -52,12 +54,38 @@ func (u *unfinished) compacted(ev *protocol.SessionCompaction, at int) {
 
 // queued notes turn.queued and turn.unqueued, which decode as unknown events.
 func (u *unfinished) queued(ev *protocol.UnknownEvent, at int) {
-	switch ev.Kind {
-	case protocol.TypeTurnQueued:
-		u.waiting[turnOf(ev)] = at
-	case protocol.TypeTurnUnqueued:
-		delete(u.waiting, turnOf(ev))
+	id := turnOf(ev)
+	switch {
+	case id == "": // what names no turn tells nothing
+	case ev.Kind == protocol.TypeTurnQueued:
+		u.waiting[id] = at
+	default:
+		delete(u.waiting, id)
+		u.unqueued[id] = true
 	}
+}
+
+// queuedOnce is the part of EverythingStartedEnds that says "once": a turn is
+// queued once, before it starts, and unqueued once, in place of that.
+func queuedOnce(s *story, ev *protocol.UnknownEvent) string {
+	id := turnOf(ev)
+	_, waits := s.unfinished.waiting[id]
+	started, gone := s.turns[id] != nil, s.unfinished.unqueued[id]
+	switch {
+	case ev.Kind == protocol.TypeTurnQueued && (waits || started || gone):
+		return fmt.Sprintf("turn %s is queued and was queued or started before", id)
+	case ev.Kind == protocol.TypeTurnUnqueued && (started || gone):
+		return fmt.Sprintf("turn %s is unqueued and was unqueued or started before", id)
+	}
+	return ""
+}
+
+// unqueuedStays is its other half: what was unqueued does not start.
+func unqueuedStays(s *story, ev *protocol.TurnStarted) string {
+	if s.unfinished.unqueued[ev.TurnID] {
+		return fmt.Sprintf("turn %s starts and was unqueued", ev.TurnID)
+	}
+	return ""
 }
 
 // started takes a turn out of the queue.
@@ -81,9 +109,13 @@ func everythingStartedEnds(s *story) []blame {
 	return inOrder(found)
 }
 
-// turnOf is the turnId of an event that is kept whole; "" where it has none.
+// turnOf is the turnId of an event of the queue, which is kept whole; "" where it
+// has none, and of any other event.
 func turnOf(ev *protocol.UnknownEvent) string {
 	var id string
+	if ev.Kind != protocol.TypeTurnQueued && ev.Kind != protocol.TypeTurnUnqueued {
+		return ""
+	}
 	// What is no string stays "", which is the name of no turn.
 	_ = json.Unmarshal(member(ev.Raw, "turnId"), &id)
 	return id
