@@ -44,6 +44,10 @@ func (t *translator) onStatus(line []byte) {
 	case c == nil:
 	case s.Result == "success":
 		c.well = true
+	case s.Result != "" && t.turn.cancelled:
+		// The result of /compact will say that all went well.
+		t.turn.cut = true
+		t.endCompaction(compactCancelled)
 	case s.Result != "":
 		t.endCompaction(compactFailed)
 	}

@@ -78,3 +78,23 @@ func TestCompactionAndExit(t *testing.T) {
 	feed(tr, compactsNow)
 	wantUpdates(t, tr.Step(harness.Exited{}), harness.Compaction{Key: "id-3", Status: "failed"})
 }
+
+// An interrupted /compact ends as if all had gone well; what was interrupted says
+// otherwise.
+func TestCompactionIsCancelled(t *testing.T) {
+	t.Parallel()
+	const compacting, failed = `{"type":"system","subtype":"status","status":"compacting"}`,
+		`{"type":"system","subtype":"status","status":null,"compact_result":"failed","compact_error":"aborted"}`
+	const result = `{"type":"result","subtype":"success","is_error":false,"num_turns":0,"user_message_uuids":["id-1"]}`
+	tr := running(t)
+	feed(tr, compacting)
+	tr.Step(harness.Cancel{})
+	wantUpdates(t, feed(tr, failed, result),
+		harness.Compaction{Key: "id-3", Status: "cancelled"},
+		harness.Finished{Reason: protocol.StopCancelled, Raw: "success"})
+	// One that fails by itself, before the cancel, cancels nothing.
+	tr = running(t)
+	feed(tr, compacting, failed)
+	tr.Step(harness.Cancel{})
+	wantUpdates(t, feed(tr, result), harness.Finished{Reason: protocol.StopEndTurn, Raw: "success"})
+}

@@ -118,6 +118,8 @@ func (t *translator) endOf(o outcome) harness.Finished {
 	// Structural, and so true also where somebody else interrupted the CLI.
 	case o.Reason == "aborted_streaming" || o.Reason == "aborted_tools":
 		end.Reason = protocol.StopCancelled
+	case !failed && o.Reason == "" && t.turn.cut:
+		end.Reason = protocol.StopCancelled
 	case o.Reason == "max_turns" || failed && o.Reason == "" && o.Subtype == "error_max_turns":
 		end.Reason = protocol.StopMaxTurnRequests
 	case o.StopReason == "refusal":

@@ -96,6 +96,8 @@ type turn struct {
 	waiting bool
 	// cancelled is true once an interrupt was written.
 	cancelled bool
+	// cut is true once a compaction ended without success upon that.
+	cut bool
 	// failure is the API error that the CLI has shown last; nil: none.
 	failure *failure
 	// compaction is the last one begun; nil: none.
