@@ -37,8 +37,11 @@ func (p place) spawn(t *testing.T) *host {
 		args = append(args, "--claude-path", cli)
 	}
 	var talk bytes.Buffer
+	if cli, err := cliPath(codexBinary); err == nil {
+		args = append(args, "--codex-path", cli)
+	}
 	cmd := exec.Command(binary(t), args...)
-	cmd.Env, cmd.Dir, cmd.Stderr = claudeEnv(p.srv, p.home), p.cwd, &talk
+	cmd.Env, cmd.Dir, cmd.Stderr = p.environ(t), p.cwd, &talk
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	c, err := client.Spawn(ctx, cmd, clientOptions)
@@ -58,7 +61,7 @@ func (p place) spawn(t *testing.T) *host {
 // embed runs the gateway in this process, so that an observer sees its steps.
 func (p place) embed(t *testing.T, observer gateway.Observer) *host {
 	t.Helper()
-	gw, err := gateway.New(gateway.Options{Harnesses: p.harnesses(t), Environ: claudeEnv(p.srv, p.home), Observer: observer})
+	gw, err := gateway.New(gateway.Options{Harnesses: p.harnesses(t), Environ: p.environ(t), Observer: observer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +94,14 @@ func (p place) harnesses(t *testing.T) []gateway.Registration {
 	if cli, err := cliPath(claudeBinary); err == nil {
 		list = append(list, gateway.Registration{Harness: claudecode.New(claudecode.Options{}), Path: cli})
 	}
-	return list
+	return append(list, codexHarnesses()...)
+}
+
+// environ is the whole environment of a gateway, with what each CLI needs to work
+// offline.
+func (p place) environ(t *testing.T) []string {
+	t.Helper()
+	return append(claudeEnv(p.srv, p.home), p.codexEnv(t)...)
 }
 
 // end ends client and gateway, and wants nothing left of either.

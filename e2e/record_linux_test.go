@@ -13,6 +13,7 @@ import (
 	"agent-server/harness"
 	"agent-server/harness/acp"
 	"agent-server/harness/claudecode"
+	"agent-server/harness/codexappserver"
 	"agent-server/protocol"
 )
 
@@ -81,6 +82,8 @@ func harnessOf(id protocol.HarnessID) harness.Harness {
 		return acp.New(acp.Agent{ID: id})
 	case protocol.HarnessClaudeCode:
 		return claudecode.New(claudecode.Options{})
+	case protocol.HarnessCodexAppServer:
+		return codexappserver.New(codexappserver.Options{})
 	}
 	return nil
 }

@@ -77,6 +77,8 @@ var harnessesUnderTest = []harnessUnderTest{{
 	version: func(t *testing.T) (string, string) {
 		return "Claude Code", lockedVersion(t, filepath.Dir(claudeBinary))
 	},
+}, {
+	id: protocol.HarnessCodexAppServer, scenarios: codexScenarios, require: requireCodex, version: codexVersion,
 }}
 
 // Each scenario of each harness, on the command itself. After each the stream is
@@ -111,7 +113,7 @@ func (c *chat) child() inmate {
 	c.t.Helper()
 	var found []inmate
 	for _, i := range c.place.inmates(c.t) {
-		if strings.HasSuffix(i.cmdline, " demo-agent") || strings.Contains(i.cmdline, "--output-format=stream-json") {
+		if strings.HasSuffix(i.cmdline, " demo-agent") || strings.Contains(i.cmdline, "--output-format=stream-json") || isCodex(i.cmdline) {
 			found = append(found, i)
 		}
 	}

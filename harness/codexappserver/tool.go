@@ -65,7 +65,7 @@ func (t *translator) callID(p params, f fields) string {
 
 // runs shows that a call waits no more.
 func (t *translator) runs(it *item) {
-	if it.pending && !it.asked {
+	if it.pending && !it.asked && !it.closed && !it.left {
 		it.pending = false
 		t.emit(harness.ToolSet{Call: it.call, State: &protocol.InProgressState{Input: it.tool.input}})
 	}
