@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -30,7 +32,7 @@ type served struct {
 	t   *testing.T
 	cmd *exec.Cmd
 	// stdin is open until the end.
-	stdin     interface{ Close() error }
+	stdin     io.WriteCloser
 	out, talk heard
 	// url is where it listens; file has its token.
 	url, file string
@@ -89,6 +91,30 @@ func (s *served) ends(sig os.Signal, want int) {
 	}
 	if code := s.wait(); code != want {
 		s.t.Errorf("it ended with %d, want %d\n%s", code, want, s.talk.String())
+	}
+}
+
+// beside starts a command that connects to it.
+func (s *served) beside(args ...string) *served {
+	s.t.Helper()
+	c := &served{t: s.t, dir: s.t.TempDir(), file: s.file, url: s.url}
+	c.begin(append(args, "--connect", s.url, "--token-file", s.file))
+	return c
+}
+
+// types writes a line to its stdin.
+func (s *served) types(line string) {
+	s.t.Helper()
+	if _, err := fmt.Fprintln(s.stdin, line); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// says waits until it has said something, on stdout or stderr.
+func (s *served) says(from *heard, pattern string) {
+	s.t.Helper()
+	if !from.await(regexp.MustCompile("(?m)" + pattern)) {
+		s.t.Fatalf("it never said %q\nstdout: %s\nstderr: %s", pattern, s.out.String(), s.talk.String())
 	}
 }
 
