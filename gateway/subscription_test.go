@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -135,7 +134,9 @@ func TestLaw113_snapshotAndSuffix(t *testing.T) {
 // never moved, and nothing is skipped.
 func TestLaw115_fencePosts(t *testing.T) {
 	t.Parallel()
-	g := open(t, func(o *gateway.Options) { o.Log = eventlog.NewMemory(eventlog.MemoryOptions{MaxSessionBytes: 200 << 10}) })
+	g := open(t, func(o *gateway.Options) {
+		o.Log = eventlog.NewMemory(eventlog.MemoryOptions{MaxSessionBytes: 200 << 10})
+	})
 	base := connect(t, g, gateway.ConnectOptions{})
 	for i := range 12 {
 		base.run(turn("s", fmt.Sprint("t", i), "flood 40 1024", puppetID))
@@ -299,7 +300,10 @@ func TestOnlySubscribed(t *testing.T) {
 	base.run(turn("new", "a", "say hi", puppetID))
 	p.turnEnded("old", "b")
 	p.turnEnded("new", "a")
-	if n := p.count(func(s said) bool { e, ok := s.Event.(*protocol.TurnEnded); return ok && s.Params.SessionID == "old" && e.TurnID == "a" }); n != 0 {
+	if n := p.count(func(s said) bool {
+		e, ok := s.Event.(*protocol.TurnEnded)
+		return ok && s.Params.SessionID == "old" && e.TurnID == "a"
+	}); n != 0 {
 		t.Error("the past was sent unasked")
 	}
 }
@@ -335,37 +339,35 @@ func TestSubscribeMovesTheCursor(t *testing.T) {
 	}
 }
 
-// TestLatestWishCounts: of requests that cross, the one sent last counts, whatever is
-// answered first.
-func TestLatestWishCounts(t *testing.T) {
+// Law 118: of requests that cross, the one sent last counts, whatever is answered last.
+func TestLaw118_latestWishCounts(t *testing.T) {
 	t.Parallel()
-	g := open(t)
+	log := &gatedLog{Log: eventlog.NewMemory(eventlog.MemoryOptions{}), gate: make(chan struct{})}
+	g := open(t, func(o *gateway.Options) { o.Log = log })
 	base, p := as(t, g, nil), as(t, g, chosen).unjudged()
-	base.run(turn("s", "a", "say hi;flood 500 64", puppetID))
-	for i := range 10 {
-		ids := []string{p.ask("session/subscribe", map[string]any{"sessionId": "s"}),
-			p.ask("session/unsubscribe", map[string]any{"sessionId": "s"})}
-		if i%2 == 1 {
-			slices.Reverse(ids)
-			ids = append(ids, p.ask("session/subscribe", map[string]any{"sessionId": "s", "snapshot": "never"}))
-		}
-		last := 0
-		for _, id := range ids {
-			if a := p.answer(id); a.Error != nil {
-				t.Fatal(a.Raw)
-			} else {
-				last = max(last, a.At)
-			}
-		}
-		id := fmt.Sprint("t", i)
-		base.run(turn("s", id, "say hi", puppetID))
-		p.call("session/snapshot", map[string]any{"sessionId": "s"})
-		if i%2 == 1 {
-			p.turnEnded("s", id)
-		} else if n := p.count(func(s said) bool { return s.Event != nil && s.At > last }); n != 0 {
-			t.Fatalf("round %d: %d events after the unsubscribe", i, n)
+	base.run(turn("slow", "a", "say hi", puppetID))
+	log.shut.Store(true)
+	first := p.ask("session/subscribe", map[string]any{"sessionId": "slow"})
+	p.call("session/unsubscribe", map[string]any{"sessionId": "slow"})
+	second := p.ask("session/subscribe", map[string]any{"sessionId": "slow"})
+	last := p.call("session/unsubscribe", map[string]any{"sessionId": "slow"})
+	close(log.gate)
+	for _, id := range []string{first, second} {
+		a := p.answer(id)
+		before(t, "the unsubscribe and the subscription", last, a)
+		if a.Error != nil {
+			t.Errorf("session/subscribe: %s", a.Raw)
 		}
 	}
+	base.run(turn("slow", "b", "say hi", puppetID))
+	p.call("session/snapshot", map[string]any{"sessionId": "slow"})
+	if n := p.count(func(s said) bool { return s.Event != nil }); n != 0 {
+		t.Errorf("%d events were sent after the unsubscribe", n)
+	}
+	if _, a := p.subscribe("slow", "afterSeq", 0); a.Error != nil {
+		t.Errorf("and again: %s", a.Raw)
+	}
+	p.turnEnded("slow", "b")
 }
 
 // Law 117: a connection with a chain that has fallen behind what the log holds is told
