@@ -53,7 +53,7 @@ func (m *Memory) Open(session string) (Info, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	info := Info{NextSeq: s.next, Admissions: append([]Admission(nil), s.admissions...)}
-	if !s.holds() && s.next > 1 {
+	if !s.holds() && s.lost > 0 {
 		return info, ErrPruned
 	}
 	return info, nil

@@ -61,11 +61,11 @@ func connectWriter(path, vfs string) (*sqlite.Conn, error) {
 // it returns nil, nothing of it otherwise.
 func transact(conn *sqlite.Conn, do func() error) error {
 	if !conn.AutocommitEnabled() { // a rollback has failed before
-		if err := exec(conn, "ROLLBACK"); err != nil {
+		if err := issue(conn, "ROLLBACK"); err != nil {
 			return err
 		}
 	}
-	err := exec(conn, "BEGIN IMMEDIATE")
+	err := issue(conn, "BEGIN IMMEDIATE")
 	if err != nil {
 		return err
 	}
@@ -73,16 +73,16 @@ func transact(conn *sqlite.Conn, do func() error) error {
 		if conn.AutocommitEnabled() { // SQLite has rolled it back by itself
 			return errors.New("the transaction has ended early")
 		}
-		err = exec(conn, "COMMIT")
+		err = issue(conn, "COMMIT")
 	}
 	if err != nil && !conn.AutocommitEnabled() {
-		err = errors.Join(err, exec(conn, "ROLLBACK"))
+		err = errors.Join(err, issue(conn, "ROLLBACK"))
 	}
 	return err
 }
 
-// exec executes a prepared statement that has no parameters and gives no rows.
-func exec(conn *sqlite.Conn, query string) error {
+// issue executes a prepared statement that has no parameters and gives no rows.
+func issue(conn *sqlite.Conn, query string) error {
 	stmt, err := conn.Prepare(query)
 	if err != nil {
 		return err

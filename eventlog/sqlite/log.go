@@ -48,7 +48,7 @@ func Open(dir string, o Options) (*Log, error) {
 // open looks through what is there, and connects to it.
 func (l *Log) open() error {
 	path := filepath.Join(l.dir, dbName)
-	if err := checkWAL(path + "-wal"); err != nil {
+	if err := checkWAL(path, path+"-wal"); err != nil {
 		return err
 	}
 	if err := create(l.dir, path); err != nil {
@@ -75,8 +75,13 @@ func create(dir, path string) error {
 	if err != nil {
 		return fmt.Errorf("making the session log: %w", err)
 	}
-	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Chmod(0o600), f.Close()); err != nil {
 		return fmt.Errorf("making the session log: %w", err)
+	}
+	// SQLite would take what is shorter than any page for a new file.
+	if n := info.Size(); n > 0 && n < 512 {
+		return &DamageError{What: fmt.Sprintf("its file has %d bytes", n)}
 	}
 	return syncDir(dir)
 }

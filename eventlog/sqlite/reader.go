@@ -74,8 +74,27 @@ func verify(conn *sqlite.Conn, r row) error {
 		}
 		after = rs[len(rs)-1].Seq
 	}
-	_, err := readAdmissions(conn, r)
-	return err
+	if _, err := readAdmissions(conn, r); err != nil {
+		return err
+	}
+	return nothingBehind(conn, r)
+}
+
+// nothingBehind looks for events behind the session's last: nobody reads them, and
+// the next append would meet them.
+func nothingBehind(conn *sqlite.Conn, r row) error {
+	stmt, err := conn.Prepare("SELECT count(*) FROM events WHERE place BETWEEN ? AND ?")
+	if err != nil {
+		return err
+	}
+	stmt.BindInt64(1, r.place(r.last+1))
+	stmt.BindInt64(2, r.place(maxSeq))
+	return each(stmt, func() (bool, error) {
+		if n := stmt.ColumnInt64(0); n > 0 {
+			return false, &DamageError{Session: r.session, What: fmt.Sprintf("%d events stand behind its last", n)}
+		}
+		return false, nil
+	})
 }
 
 // check has SQLite look at its own structure.

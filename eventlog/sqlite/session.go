@@ -123,7 +123,7 @@ func (s *session) info() (eventlog.Info, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = true
-	if s.next > 1 && !s.row.holds() && s.window.Len() == 0 {
+	if s.row.lost > 0 && !s.row.holds() && s.window.Len() == 0 {
 		return info, eventlog.ErrPruned
 	}
 	return info, nil

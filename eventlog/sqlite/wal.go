@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,7 +22,10 @@ const (
 // a step that a crash has cut, silent loss for what was acknowledged behind it. A
 // step is begun when the one before it was synced; so where two are whole behind
 // the first bad frame, more than a crash was here.
-func checkWAL(name string) error {
+//
+// A header that is not whole may be a crash's, too: it is written anew over frames
+// that the file itself holds by then. Where it does not hold them, they are lost.
+func checkWAL(db, name string) error {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -30,12 +34,16 @@ func checkWAL(name string) error {
 		return fmt.Errorf("looking at the write-ahead log: %w", err)
 	}
 	defer f.Close()
-	w := wal{in: f}
+	w := wal{in: f, pages: map[uint32][sha256.Size]byte{}}
 	whole, behind, err := w.scan()
+	held := false
+	if err == nil && w.headless {
+		held, err = w.heldBy(db)
+	}
 	if err != nil {
 		return fmt.Errorf("looking at the write-ahead log: %w", err)
 	}
-	if behind >= 2 {
+	if w.headless && !held || !w.headless && behind >= 2 {
 		return &DamageError{What: fmt.Sprintf("its write-ahead log is not what was written behind frame %d, and %d whole steps follow", whole, behind)}
 	}
 	return nil
@@ -51,17 +59,25 @@ type wal struct {
 	sum [2]uint32
 	// frame is the one that was read last, page and all.
 	frame []byte
+	// headless: the header is not whole. pages are then the sums of the pages in
+	// frames that are, the last one of each page.
+	headless bool
+	pages    map[uint32][sha256.Size]byte
 }
 
 // scan counts the frames that are whole from the start on, and the steps that end
 // behind the first one that is not.
 func (w *wal) scan() (whole, behind int, err error) {
 	ok, err := w.head()
+	w.headless = !ok && err == nil
 	for bad := !ok; err == nil; {
 		if _, err = io.ReadFull(w.in, w.frame); err != nil {
 			break
 		}
 		fits := w.fits()
+		if fits && w.headless {
+			w.pages[binary.BigEndian.Uint32(w.frame)] = sha256.Sum256(w.frame[frameHeader:])
+		}
 		switch {
 		case !fits:
 			bad = true
@@ -96,6 +112,26 @@ func (w *wal) head() (ok bool, err error) {
 	copy(w.salt[:], h[16:24])
 	w.add(h[:24])
 	return magic&^1 == walMagic && w.sum == stored(h[24:]), nil
+}
+
+// heldBy says whether the database file has every page that was seen.
+func (w *wal) heldBy(db string) (bool, error) {
+	f, err := os.Open(db)
+	if err != nil {
+		return len(w.pages) == 0, nil
+	}
+	defer f.Close()
+	page := make([]byte, len(w.frame)-frameHeader)
+	for n, sum := range w.pages {
+		_, err := f.ReadAt(page, int64(n-1)*int64(len(page)))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		if err != nil || sha256.Sum256(page) != sum {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // fits says whether the frame is of this life of the file, and is what its own sum
