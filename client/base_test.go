@@ -206,7 +206,7 @@ func TestBaseServer(t *testing.T) {
 	t.Parallel()
 	const sessions, deltas = 12, 300
 	b, addr := newBase(t, "one")
-	p := newProxy(t, addr, seeded(3, 500, 200_000))
+	p := newProxy(t, addr, seeded(3, 500, 60_000))
 	o := quick()
 	o.AwaitServer = true
 	c := dial(t, p.addr, o)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -115,6 +117,7 @@ type Client struct {
 	anchored map[string]struct{}
 	heads    map[string]int64
 	feeds    map[*Feed]struct{}
+	engines  map[*Engine]struct{}
 	// held are the live envelopes of sessions that are being healed, heldBytes
 	// what they weigh; a session that is not has no entry.
 	held      map[string][]arrival
@@ -124,7 +127,7 @@ type Client struct {
 // newClient makes a client without a connection.
 func newClient(o Options, dial DialFunc, release func() error) *Client {
 	c := &Client{o: o.withDefaults(), dial: dial, stop: func() {}, release: sync.OnceValue(release), done: make(chan struct{}), changed: make(chan struct{}),
-		anchored: map[string]struct{}{}, heads: map[string]int64{}, feeds: map[*Feed]struct{}{}, held: map[string][]arrival{}}
+		anchored: map[string]struct{}{}, heads: map[string]int64{}, feeds: map[*Feed]struct{}{}, engines: map[*Engine]struct{}{}, held: map[string][]arrival{}}
 	c.room = sync.NewCond(&c.mu)
 	return c
 }
@@ -201,6 +204,12 @@ func (c *Client) Close() error {
 		err = wire.hangUp()
 	}
 	c.wg.Wait()
+	c.mu.Lock()
+	engines := slices.Collect(maps.Keys(c.engines))
+	c.mu.Unlock()
+	for _, e := range engines {
+		e.Close()
+	}
 	return errors.Join(err, c.release())
 }
 
@@ -213,6 +222,9 @@ func (c *Client) end(err error) {
 	c.ended = true
 	for f := range c.feeds {
 		f.end(c.closedError())
+	}
+	for e := range c.engines {
+		e.end(c.closedError())
 	}
 	close(c.done)
 	c.announce()

@@ -33,7 +33,7 @@ func TestLaw130_nothingLostOverDial(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			p := newProxy(t, addr, seeded(seed, 500, 250_000))
+			p := newProxy(t, addr, seeded(seed, 500, 60_000))
 			o := quick()
 			o.AwaitServer = true
 			c := dial(t, p.addr, o)
@@ -449,7 +449,7 @@ func TestAcceptedSocket(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	p := newProxy(t, server.Listener.Addr().String(), seeded(1, 500, 100_000))
+	p := newProxy(t, server.Listener.Addr().String(), seeded(1, 500, 30_000))
 	d, err := transport.Dial(context.Background(), transport.DialOptions{URL: "ws://" + p.addr, MinBackoff: time.Millisecond, MaxBackoff: 8 * time.Millisecond,
 		Socket: transport.SocketOptions{CloseTimeout: 100 * time.Millisecond}}, func(transport.Peer) (jsonrpc2.Handler, transport.Source) {
 		sub := g.Connect(gateway.ConnectOptions{})

@@ -151,15 +151,32 @@ type page struct {
 	cause error
 }
 
-// replay asks the server's log on this link. limit is asked for only where the
-// server has additions.
+// replay asks the server's log on this link.
 func (l *link) replay(ctx context.Context, session string, from, limit int64) (page, error) {
+	var r protocol.EventsReplayResult
+	if _, err := l.call(ctx, protocol.MethodEventsReplay, l.replayParams(session, from, limit), &r); err != nil {
+		return page{}, err
+	}
+	return readPage(session, r)
+}
+
+// replayParams ask for a page, where the server has additions: a base server knows
+// none.
+func (l *link) replayParams(session string, from, limit int64) protocol.EventsReplayParams {
 	p := protocol.EventsReplayParams{SessionID: session, FromSeq: from}
 	if l.limit > 0 {
-		p.Limit = &limit // a base server knows no pages
+		p.Limit = &limit
 	}
+	return p
+}
+
+// pageOf is an answer to events/replay as a page.
+func pageOf(session string, a answer, err error) (page, error) {
 	var r protocol.EventsReplayResult
-	if _, err := l.call(ctx, protocol.MethodEventsReplay, p, &r); err != nil {
+	if err == nil {
+		err = a.into(protocol.MethodEventsReplay, true, &r)
+	}
+	if err != nil {
 		return page{}, err
 	}
 	return readPage(session, r)

@@ -84,7 +84,7 @@ func TestHeals(t *testing.T) {
 			}
 		})
 	}
-	if lost.Load() < 100 {
+	if lost.Load() < 40 {
 		t.Errorf("only %d lines were lost: the test tried nothing", lost.Load())
 	}
 }

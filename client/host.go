@@ -15,12 +15,16 @@ func (c *Client) install(l *link, server protocol.InitializeResult) error {
 	if l.ended || c.closing {
 		return errDropped
 	}
+	var lost *HostLostError
 	if c.server.InstanceID != "" && !sameHost(c.server, server) {
-		c.loseHost(server)
+		lost = c.loseHost(server)
 	}
 	c.server, c.link, l.greeted = server, l, true
 	if server.Capabilities != nil {
 		l.limit = server.Capabilities.MaxMessageBytes
+	}
+	for e := range c.engines {
+		e.inbox.put(letter{l: l, in: c.offer(lost)})
 	}
 	for _, session := range c.resumable(l) {
 		c.startHealing(l, session, nil)
@@ -41,7 +45,7 @@ func sameHost(was, is protocol.InitializeResult) bool {
 // loseHost takes leave of a host whose log died with it. Turns end for who consumes
 // them, behind the last event that came; other feeds are told, and find the new
 // host's sessions from their beginning. Called under the lock.
-func (c *Client) loseHost(server protocol.InitializeResult) {
+func (c *Client) loseHost(server protocol.InitializeResult) *HostLostError {
 	lost := &HostLostError{InstanceID: c.server.InstanceID, NewInstanceID: server.InstanceID}
 	c.era++
 	c.lost = lost
@@ -60,6 +64,7 @@ func (c *Client) loseHost(server protocol.InitializeResult) {
 		c.anchor(session, 0)
 	}
 	clear(c.heads)
+	return lost
 }
 
 // anchor sets a session's cursor where it counts, at 0 too. Called under the lock.

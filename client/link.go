@@ -40,7 +40,7 @@ type link struct {
 	live map[string]int64
 	// next is the id of the last request; pending are the calls that wait.
 	next    int64
-	pending map[int64]chan answer
+	pending map[int64]waiter
 	// limit bounds a request in bytes; 0: the server names none.
 	limit int64
 }
@@ -49,7 +49,7 @@ type link struct {
 // is being closed.
 func (c *Client) connect(f transport.Framing) (*link, error) {
 	l := &link{c: c, framing: f, hangUp: sync.OnceValue(f.Close), outgoing: make(chan []byte), done: make(chan struct{}), born: time.Now(),
-		early: map[string]int64{}, live: map[string]int64{}, pending: map[int64]chan answer{}}
+		early: map[string]int64{}, live: map[string]int64{}, pending: map[int64]waiter{}}
 	c.mu.Lock()
 	if c.closing {
 		defer c.mu.Unlock()
@@ -62,63 +62,92 @@ func (c *Client) connect(f transport.Framing) (*link, error) {
 	return l, nil
 }
 
+// waiter is given the answer to a request, or ok false when the link has ended
+// instead. It is called once, by the read loop, in the order in which answers and
+// events came, under the client's lock: it does not wait.
+type waiter func(a answer, ok bool)
+
 // call sends one request on this link and waits for its answer. sent is whether the
 // server may have been given it; a link that ends meanwhile is errDropped.
 func (l *link) call(ctx context.Context, method string, params, result any) (sent bool, err error) {
-	id, ch, err := l.expect()
+	type reply struct {
+		answer
+		ok bool
+	}
+	ch := make(chan reply, 1)
+	id, err := l.ask(ctx, method, params, func(a answer, ok bool) { ch <- reply{a, ok} })
 	if err != nil {
 		return false, err
 	}
-	defer l.abandon(id)
-	line := request(id, method, params)
-	if size := int64(len(line)) - 1; l.limit > 0 && size > l.limit {
-		return false, fmt.Errorf("the request is more than the server takes: %w", &transport.OversizeError{Bytes: size, Limit: l.limit})
-	}
 	select {
-	case l.outgoing <- line:
-	case <-l.done:
-		return false, errDropped
+	case r := <-ch:
+		return true, r.into(method, r.ok, result)
 	case <-ctx.Done():
-		return false, ctx.Err()
-	}
-	select {
-	case a, ok := <-ch:
-		return true, a.into(method, ok, result)
-	case <-ctx.Done():
+		l.abandon(id)
 		return true, ctx.Err()
 	}
 }
 
-// expect registers a call; while one is open the read loop does not wait for
+// ask sends one request, whose answer w will be given. After an error it will not.
+func (l *link) ask(ctx context.Context, method string, params any, w waiter) (id int64, err error) {
+	if id, err = l.expect(w); err != nil {
+		return 0, err
+	}
+	line := request(id, method, params)
+	if size := int64(len(line)) - 1; l.limit > 0 && size > l.limit {
+		err = fmt.Errorf("the request is more than the server takes: %w", &transport.OversizeError{Bytes: size, Limit: l.limit})
+	} else {
+		err = l.hand(ctx, line)
+	}
+	if err != nil {
+		l.abandon(id)
+	}
+	return id, err
+}
+
+// hand gives a line to the write loop.
+func (l *link) hand(ctx context.Context, line []byte) error {
+	select {
+	case l.outgoing <- line:
+		return nil
+	case <-l.done:
+		return errDropped
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// expect registers a request; while one is open the read loop does not wait for
 // feeds.
-func (l *link) expect() (int64, chan answer, error) {
+func (l *link) expect(w waiter) (int64, error) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	if l.ended {
-		return 0, nil, errDropped
+		return 0, errDropped
 	}
 	l.next++
-	ch := make(chan answer, 1) // the read loop does not wait for the caller
-	l.pending[l.next] = ch
+	l.pending[l.next] = w
 	l.c.room.Broadcast()
-	return l.next, ch, nil
+	return l.next, nil
 }
 
-// abandon forgets a call, answered or not; an answer that comes later concerns
-// nobody.
-func (l *link) abandon(id int64) {
+// abandon forgets a request; an answer that comes later concerns nobody. false: it
+// was answered.
+func (l *link) abandon(id int64) bool {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
+	_, waits := l.pending[id]
 	delete(l.pending, id)
+	return waits
 }
 
 // resolve hands an answer to its call.
 func (l *link) resolve(id int64, a answer) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	if ch := l.pending[id]; ch != nil {
+	if w := l.pending[id]; w != nil {
 		delete(l.pending, id)
-		ch <- a
+		w(a, true)
 	}
 }
 
@@ -162,14 +191,17 @@ func (l *link) fail(err error) {
 	defer l.c.mu.Unlock()
 	l.blame(err)
 	l.ended = true
-	for id, ch := range l.pending {
+	for id, w := range l.pending {
 		delete(l.pending, id)
-		close(ch)
+		w(answer{}, false)
 	}
 	if l.c.link == l {
 		l.c.link = nil
 		clear(l.c.held) // the log has it
 		l.c.heldBytes = 0
+		for e := range l.c.engines {
+			e.inbox.put(letter{l: l, in: disconnected{}})
+		}
 	}
 	close(l.done)
 	if l.c.dial == nil {

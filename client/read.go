@@ -70,7 +70,11 @@ func (l *link) line(line []byte) error {
 	if err := protocol.Decode(line, &m); err != nil {
 		return &UnreadableError{What: "a line that is no JSON-RPC message", Cause: err}
 	}
-	if m.Method != protocol.NotificationEvent {
+	switch m.Method {
+	case protocol.NotificationEvent:
+	case protocol.NotificationSynced, protocol.NotificationLagged:
+		return l.notice(m)
+	default:
 		l.answered(m) // or a notification that this version does not know
 		return nil
 	}
@@ -80,6 +84,32 @@ func (l *link) line(line []byte) error {
 	}
 	l.deliver(arrival{env: env, size: len(m.Params)})
 	return nil
+}
+
+// notice tells the engines of a session what became of their subscription.
+func (l *link) notice(m incoming) error {
+	var p protocol.EventsSynced // whose members events/lagged has too
+	if err := protocol.Decode(m.Params, &p); err != nil {
+		return &UnreadableError{What: m.Method, Cause: err}
+	}
+	var in input = synced{p.Seq}
+	if m.Method == protocol.NotificationLagged {
+		in = lagged{}
+	}
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	l.c.tellEngines(l, p.SessionID, letter{l: l, in: in})
+	return nil
+}
+
+// tellEngines puts a letter into the inbox of each engine of a session, on the link
+// that is the client's. Called under the lock.
+func (c *Client) tellEngines(l *link, session string, m letter) {
+	for e := range c.engines {
+		if e.session == session && c.link == l {
+			e.inbox.put(m)
+		}
+	}
 }
 
 // answered resolves a call; an answer to nothing of ours (id null: the server
@@ -102,10 +132,12 @@ func (l *link) deliver(a arrival) {
 	c, session, seq := l.c, a.env.SessionID, a.env.Seq
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a.anew = seq == 1 && l.live[session] > 1
+	// A server with additions uses no number twice; but a subscribe repeats them.
+	a.anew = seq == 1 && l.live[session] > 1 && l.limit == 0
 	l.live[session] = seq
 	switch first, noted := l.early[session]; {
 	case l.greeted:
+		c.tellEngines(l, session, letter{l: l, in: received{a.env}, weight: a.weight()})
 		c.place(l, a)
 	case !noted || seq < first:
 		l.early[session] = seq
@@ -192,6 +224,11 @@ func (c *Client) full() bool {
 func (c *Client) lagging() bool {
 	for f := range c.feeds {
 		if f.bytes > c.o.QueueBytes {
+			return true
+		}
+	}
+	for e := range c.engines {
+		if e.inbox.bytes > c.o.QueueBytes {
 			return true
 		}
 	}
