@@ -113,11 +113,15 @@ func (w *world) refuse(live int) {
 		w.step(session.WriteRefused{Gen: live + 50})
 		return
 	}
-	if w.prompt = 0; !w.refused[w.open] {
-		w.refused[w.open] = true
-		delete(w.h.written, w.open)
+	turn, written := w.open, w.h.written[w.open]
+	if w.prompt = 0; !w.refused[turn] {
+		delete(w.h.written, turn)
 	}
-	w.step(session.WriteRefused{Gen: live})
+	if out := w.step(session.WriteRefused{Gen: live}); out.Spawn != nil {
+		w.refused[turn] = true
+	} else if written {
+		w.h.written[turn] = true
+	}
 }
 
 // exitLive reports that the live process has ended; half the time there is none.
