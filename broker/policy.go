@@ -58,7 +58,8 @@ type ToolRule struct {
 	// Path is a glob over the files concerned: * and ? stay within a segment, ** is
 	// any number of segments. A relative one is under the turn's cwd, and nothing
 	// that leads out of it matches. An allow needs all files of the call to match,
-	// a denial one. A call that names no file does not match. Links are not followed.
+	// a denial one. A call that names no file does not match. Names are compared as
+	// they are written: links are not followed, upper and lower case differ.
 	Path string
 	// Command is the beginning of a command line, whole words. It is a convenience,
 	// no fence: a command has many spellings, and what follows the words is free.

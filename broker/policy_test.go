@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"encoding/json"
+	"os"
 	"path"
 	"strings"
 	"testing"
@@ -32,6 +33,11 @@ func ruled(r broker.ToolRule, c broker.Call) string {
 		words = map[broker.Ruling]string{broker.PolicyAsk: "ask", broker.PolicyDeny: "-", broker.PolicyAllow: "allow"}
 	}
 	return words[broker.ToolPolicy{Rules: []broker.ToolRule{r, rest}}.Rule(c)]
+}
+
+// moves is a call of a tool that nobody knows.
+func moves(input string) broker.Call {
+	return broker.Call{Tool: "mcp__x", Cwd: "/w", RawInput: protocol.Object(input)}
 }
 
 func TestToolRules(t *testing.T) {
@@ -76,6 +82,11 @@ func TestToolRules(t *testing.T) {
 		{"no file", broker.ToolRule{Path: "**"}, bash("ls"), "-", "-"},
 		{"the file of the input", broker.ToolRule{Path: "*.go"}, inInput, "allow", "deny"},
 		{"two files, one matches", broker.ToolRule{Path: "*.go"}, hidden, "-", "deny"},
+		{"another system's separators", broker.ToolRule{Path: "**"}, file(`a\..\..\b`), "-", "ask"},
+		{"a tool of two places", broker.ToolRule{Path: "**"}, moves(`{"source":"a","destination":"/etc/b"}`), "-", "deny"},
+		{"a tool of many places", broker.ToolRule{Path: "**"}, moves(`{"paths":["a","b/c"]}`), "allow", "deny"},
+		{"one of them outside", broker.ToolRule{Path: "**"}, moves(`{"paths":["a","../c"]}`), "-", "deny"},
+		{"members that hold no file", broker.ToolRule{Path: "**"}, moves(`{"from":"a","to":"b","file":7,"dir":"","file_text":"/etc/x"}`), "allow", "deny"},
 
 		{"command", broker.ToolRule{Command: "git status"}, bash("git  status -s"), "allow", "deny"},
 		{"whole words", broker.ToolRule{Command: "git st"}, bash("git status"), "-", "-"},
@@ -271,6 +282,32 @@ func TestDecide(t *testing.T) {
 		}
 		if _, standing := b.Standing(tt.request); standing {
 			t.Errorf("%s: a rule is left behind", tt.name)
+		}
+	}
+}
+
+// The page's example is one, and does what the page says.
+func TestPolicyPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```json\n")
+	example, _, _ := strings.Cut(rest, "```")
+	p, err := broker.ParsePolicy([]byte(example))
+	if err != nil || len(p.Rules) != 5 {
+		t.Fatalf("%d rules, error %v", len(p.Rules), err)
+	}
+	for want, c := range map[broker.Ruling][]broker.Call{
+		broker.PolicyDeny:  {file("secrets/a/b"), {Tool: "mcp__files__delete_all", Kind: "other", Cwd: "/w"}},
+		broker.PolicyAllow: {file("src/a/b.go"), {Tool: "Read", Kind: "read", Cwd: "/w", Paths: []string{"/etc/hosts"}}, bash("git status -s")},
+		broker.PolicyAsk:   {file("doc/a"), bash("git push"), bash("git status; git push")},
+	} {
+		for _, call := range c {
+			if got := p.Rule(call); got != want {
+				t.Errorf("%+v: %v, want %v", call, got, want)
+			}
 		}
 	}
 }

@@ -7,8 +7,20 @@ import (
 	"strings"
 )
 
-// pathMembers are the names under which tools take the file that they work on.
-var pathMembers = []string{"file_path", "notebook_path", "path", "filePath"}
+// fileWords are how the names of those members of an input end that hold files,
+// whatever tool it is: file_path, notebookPath, paths, target_file, source. An allow
+// that overlooks one would allow what nobody looked at, so the list is generous.
+var fileWords = []string{
+	"path", "paths", "file", "files", "dir", "dirs", "directory", "directories", "folder", "filename",
+	"source", "destination", "src", "dst", "dest", "target", "cwd",
+}
+
+// holdsFiles says of an input's member whether files stand in it.
+func holdsFiles(name string) bool {
+	name = strings.ToLower(name)
+	return name == "from" || name == "to" ||
+		slices.ContainsFunc(fileWords, func(w string) bool { return strings.HasSuffix(name, w) })
+}
 
 // matchesPath holds the rule's glob against every file of the call.
 func (r ToolRule) matchesPath(c Call) match {
@@ -33,14 +45,20 @@ func (r ToolRule) matchesPath(c Call) match {
 // files are the files that a call names, in its description and in its input.
 func (c Call) files() []string {
 	files := slices.Clone(c.Paths)
-	input := c.members()
-	for _, name := range pathMembers {
-		var file string
-		if raw, ok := input[name]; ok && json.Unmarshal(raw, &file) == nil && file != "" {
-			files = append(files, file)
+	for name, raw := range c.members() {
+		if !holdsFiles(name) {
+			continue
 		}
+		var one string
+		var several []string
+		if json.Unmarshal(raw, &one) == nil {
+			several = []string{one}
+		} else if json.Unmarshal(raw, &several) != nil {
+			continue // no files, whatever it is called
+		}
+		files = append(files, several...)
 	}
-	return files
+	return slices.DeleteFunc(files, func(file string) bool { return file == "" })
 }
 
 // members are those of the call's input; none where that is no object.
@@ -54,9 +72,10 @@ func (c Call) members() map[string]json.RawMessage {
 
 // matchFile holds a glob against one file, lexically: dots are resolved first, so
 // that nothing climbs out of what the glob names. A file that is not what it reads
-// as, because something will expand it, is never sure.
+// as, because something will expand it or reads it by another system's rules, is
+// never sure.
 func matchFile(glob, cwd, file string) match {
-	if strings.HasPrefix(file, "~") || strings.ContainsAny(file, "$`\x00") || !path.IsAbs(cwd) {
+	if strings.HasPrefix(file, "~") || strings.ContainsAny(file, "$`\\\x00") || !path.IsAbs(cwd) {
 		return unsure
 	}
 	if !path.IsAbs(file) {
