@@ -77,7 +77,11 @@ var (
 		"pruning spares the unread":  unread,
 		"honest about what is gone":  gone,
 	}
-	survivors = map[string]test{}
+	survivors = map[string]test{
+		"what was appended survives":      survival,
+		"a clean stop skips no number":    noSkip,
+		"deltas leave holes, and no more": survivingHoles,
+	}
 )
 
 // Record makes a record of about size bytes that tells its seq.

@@ -99,22 +99,25 @@ func TestLaw103_killedAtEveryStep(t *testing.T) {
 // acknowledged; done says that it had no such operation.
 func runChild(t *testing.T, dir string, n int) (acked int, done bool) {
 	t.Helper()
-	acked, err := spawnChild(t, dir, n)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
-		return acked, false
-	}
-	if err != nil {
+	acked, err := spawn(t, fmt.Sprintf("%s=%s|%d", crashEnv, dir, n))
+	if err != nil && !killed(err) {
 		t.Fatalf("the child failed at operation %d: %v", n, err)
 	}
-	return acked, true
+	return acked, err == nil
 }
 
-// spawnChild runs a child; its error holds what it had to say.
-func spawnChild(t *testing.T, dir string, n int) (acked int, err error) {
+// killed says whether a child's end was SIGKILL.
+func killed(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
+}
+
+// spawn runs a child, told in its environment what to do; its error holds what it
+// had to say.
+func spawn(t *testing.T, env string) (acked int, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%d", crashEnv, dir, n))
+	cmd.Env = append(os.Environ(), env)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err = cmd.Run(); err != nil {

@@ -39,7 +39,7 @@ func (k *keeper) run() {
 		tick = t.C
 	}
 	for {
-		if err := k.l.retain(); err != nil {
+		if err := k.l.retain(k.l.o); err != nil {
 			k.l.o.Report(err)
 		}
 		k.sweep()
@@ -129,8 +129,8 @@ func sweepSome(conn *sqlite.Conn) (more bool, err error) {
 // retain lets go the sessions that are too old or too many, the one first whose
 // last append is the longest ago. One that is open, or whose turn runs, is spared,
 // and counts.
-func (l *Log) retain() error {
-	if !l.o.retains() {
+func (l *Log) retain(o Options) error {
+	if !o.retains() {
 		return nil
 	}
 	all, err := l.oldestFirst()
@@ -141,10 +141,10 @@ func (l *Log) retain() error {
 	for _, s := range all {
 		bytes += s.Bytes
 	}
-	oldest := l.o.Now().Add(-l.o.MaxAge).UnixMilli()
+	oldest := o.Now().Add(-o.MaxAge).UnixMilli()
 	for _, s := range all {
-		if !(l.o.MaxAge > 0 && s.UpdatedAt < oldest || l.o.MaxSessions > 0 && held > l.o.MaxSessions ||
-			l.o.MaxBytes > 0 && bytes > l.o.MaxBytes) {
+		if !(o.MaxAge > 0 && s.UpdatedAt < oldest || o.MaxSessions > 0 && held > o.MaxSessions ||
+			o.MaxBytes > 0 && bytes > o.MaxBytes) {
 			return nil
 		}
 		gone, err := l.letGo(s.Session)

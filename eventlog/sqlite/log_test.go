@@ -11,6 +11,7 @@ import (
 
 func TestMain(m *testing.M) {
 	child() // does not come back in a child process
+	limited()
 	goleak.VerifyTestMain(m)
 }
 

@@ -36,7 +36,7 @@ func TestSecondProcess(t *testing.T) {
 		t.Fatal("the child was not killed")
 	}
 	l := open(t, dir, Options{}) // the one that was killed has it no more
-	_, err := spawnChild(t, dir, 0)
+	_, err := spawn(t, fmt.Sprintf("%s=%s|0", crashEnv, dir))
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", os.Getpid())) {
 		t.Errorf("a second process: %v", err)
 	}

@@ -59,9 +59,8 @@ func TestLaw108_openIsSpared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// What opening the log lets go must not come before the sessions are open.
-			l, _ := aged(t, 6, Options{})
-			l.o.MaxAge, l.o.MaxSessions, l.o.MaxBytes = o.MaxAge, o.MaxSessions, o.MaxBytes
+			l, c := aged(t, 6, Options{})
+			o.Now = c.now
 			if _, err := l.Open("s0"); err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +72,7 @@ func TestLaw108_openIsSpared(t *testing.T) {
 			if name != "by age" { // those that are spared count
 				want = []string{"s0", "s1", "s5"}
 			}
-			if err := l.retain(); err != nil {
+			if err := l.retain(o); err != nil {
 				t.Fatal(err)
 			}
 			if got := held(t, l); !slices.Equal(got, want) {
@@ -83,8 +82,8 @@ func TestLaw108_openIsSpared(t *testing.T) {
 				t.Errorf("one that was let go: %+v, %v", info, err)
 			}
 			l.Release("s0")
-			l.o.MaxAge = time.Minute
-			if err := l.retain(); err != nil {
+			o.MaxAge = time.Minute
+			if err := l.retain(o); err != nil {
 				t.Fatal(err)
 			}
 			if got := held(t, l); !slices.Equal(got, []string{"s1"}) {
