@@ -9,7 +9,8 @@
 //
 //	Subscriber.Handle → method → Session.ask → session.Machine.Step
 //	process.Sink.Line → child.feed → … → perform → eventlog.Append → head moves
-//	transport writer → Subscriber.Mark, Read → eventlog.Read
+//	transport writer → Subscriber.Mark, Read → eventlog.Read → passage → line
+//	transport writer → Subscriber.Effect → a cursor is moved, a view is changed
 //
 // # Order
 //
@@ -19,11 +20,30 @@
 // answer carries the seq that must have been sent before it. Everything else
 // (coalescing, slowness, many connections) is free.
 //
+// # What a connection is sent
+//
+// A connection is a cursor a session and a view: what it asked for in initialize. What
+// a read of the log gives passes through the view on its way out (see passage), live
+// and in a replay alike: a base connection's missing numbers are filled (filler), a
+// chained one's envelopes get a short head of their own before the same bytes. What an
+// answer changes of that (initialize, session/subscribe, session/unsubscribe) takes
+// effect at the answer's place in the bytes (effect), so that a client knows by which
+// cursor each line was sent. A subscription puts its cursor, not yet active, where its
+// client stands before it is answered: from then on the log spares what follows.
+//
+// A snapshot is a fold of the log, made when it is asked for (fold): a seq below the
+// head names the same events for ever, so that no lock is needed to read them. It costs
+// a step nothing, and is kept while the session has a reader or a running turn.
+//
 // # What happens when things fail
 //
 // A log that takes nothing, or a fault in a machine or its translator, costs that
 // one session its process: see poison and mend. A connection that goes away costs
-// nobody anything. A process that dies is its machine's news, no error of ours.
+// nobody anything, and neither does one that takes nothing in: the log spares what a
+// connection has yet to read only while that makes progress and is within MaxLagBytes.
+// Beyond that it loses deltas that are restated, then its place: events/lagged with a
+// chain, close code 1013 without. Only one that may not lose anything (stdio) holds its
+// harness instead. A process that dies is its machine's news, no error of ours.
 // A directory or a log that does not answer holds up who asked for it: a turn/start
 // for inspectBound, a replay alone, and no shutdown.
 //
