@@ -205,7 +205,7 @@ var claudeScenarios = []scenario{
 		play: func(c *chat) {
 			c.say(`[[tool name=Agent input={"description":"Look","subagent_type":"general-purpose","run_in_background":false,"prompt":"[[tool input={\"command\":\"echo sub\"}]]"}]] [[then]] [[text say="It has looked."]]`)
 		},
-		story: []string{"Agent completed: …", `text: [[tool input={"command":"echo sub"}]]`, "Bash completed: sub", "text: It has looked.", "ended end_turn"},
+		story: []string{"Agent completed: …", `text: [[tool input={"command":"echo sub"}]]`, "Bash completed: sub", "text: Done.", "text: It has looked.", "ended end_turn"},
 	},
 	{
 		name:  "compaction",

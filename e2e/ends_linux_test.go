@@ -72,6 +72,27 @@ func TestGatewayKilled(t *testing.T) {
 	c.place.nothingLeft(t)
 }
 
+// The gateway is killed while a command of Claude Code runs: the CLI goes with it,
+// and spends nothing more. The command has a session of its own, and is left to who
+// starts the next gateway.
+func TestClaudeGatewayKilledInATool(t *testing.T) {
+	t.Parallel()
+	c := inTool(t)
+	for _, i := range c.place.inmates(t) {
+		if strings.Contains(i.cmdline, "serve --stdio") {
+			if err := syscall.Kill(i.pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.ended = true // there is no end in order any more
+	_ = c.closing()
+	c.running("--output-format=stream-json", false)
+	for _, left := range c.place.inmates(t) {
+		_ = syscall.Kill(left.pid, syscall.SIGKILL)
+	}
+}
+
 // What the other tests rely on: a process of a place is seen by its environment,
 // wherever it works, and by its working folder, whatever its environment.
 func TestInmatesAreSeen(t *testing.T) {

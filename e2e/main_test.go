@@ -9,7 +9,13 @@ import (
 // isolation is why the network is not shut off, or nil when it is.
 var isolation error
 
-func TestMain(m *testing.M) { os.Exit(isolated(func() int { defer removeBinary(); return m.Run() })) }
+func TestMain(m *testing.M) {
+	if name := os.Getenv(mcpVar); name != "" {
+		serveMCP(name, os.Stdin, os.Stdout)
+		return
+	}
+	os.Exit(isolated(func() int { defer removeBinary(); return m.Run() }))
+}
 
 // requireVar, set to 1, makes missing things failures instead of skips.
 const requireVar = "AGENT_SERVER_E2E_REQUIRE"

@@ -69,6 +69,9 @@ type initialize struct {
 	// AppendSystemPrompt is here and not in argv, where its length is bounded
 	// and other users can read it.
 	AppendSystemPrompt string `json:"appendSystemPrompt,omitzero"`
+	// Subagents asks for what sub-agents in the foreground say as well; those in
+	// the background say it anyway. A flag of that name would end an older CLI.
+	Subagents bool `json:"forwardSubagentText"`
 }
 
 // setThinking bounds what the model may think.
@@ -83,8 +86,29 @@ type setThinking struct {
 type setServers struct {
 	// Subtype is mcp_set_servers.
 	Subtype string `json:"subtype"`
-	// Servers are by name; the CLI takes them in the form that ours have.
-	Servers map[string]protocol.MCPServer `json:"servers"`
+	// Servers are by name.
+	Servers map[string]mcpServer `json:"servers"`
+}
+
+// mcpServer is a server in the form that the CLI takes: ours, but that a command
+// has arguments, if none.
+type mcpServer struct {
+	protocol.MCPServer
+	// Args is nil of servers that are no command.
+	Args []string `json:"args,omitzero"`
+}
+
+// serversOf gives the servers of a config.
+func serversOf(cfg protocol.RunConfig) map[string]mcpServer {
+	servers := make(map[string]mcpServer, len(cfg.MCPServers))
+	for name, s := range cfg.MCPServers {
+		m := mcpServer{MCPServer: s, Args: s.Args}
+		if s.Type == protocol.MCPStdio && s.Args == nil {
+			m.Args = []string{}
+		}
+		servers[name] = m
+	}
+	return servers
 }
 
 // setModel changes the model; the CLI tries it with a request of one word.
@@ -107,7 +131,7 @@ type setMode struct {
 // their env and headers are secrets, which argv must not hold.
 func (t *translator) greet() {
 	t.greeted = true
-	hello := initialize{Subtype: "initialize"}
+	hello := initialize{Subtype: "initialize", Subagents: true}
 	if t.cfg.SystemPromptAppend != nil {
 		hello.AppendSystemPrompt = *t.cfg.SystemPromptAppend
 	}
@@ -116,7 +140,7 @@ func (t *translator) greet() {
 		t.await(awaitThinking, setThinking{"set_max_thinking_tokens", 0})
 	}
 	if len(t.cfg.MCPServers) > 0 && !toolsDisabled(t.cfg) {
-		t.await(awaitServers, setServers{"mcp_set_servers", t.cfg.MCPServers})
+		t.await(awaitServers, setServers{"mcp_set_servers", serversOf(t.cfg)})
 	}
 }
 

@@ -31,7 +31,7 @@ func TestPromptIsHeldUntilTheHandshakeIsOver(t *testing.T) {
 	t.Parallel()
 	tr := fresh(t, protocol.RunConfig{})
 	out := beginHello(tr, protocol.RunConfig{})
-	wantStdin(t, out, `{"type":"control_request","request_id":"id-2","request":{"subtype":"initialize"}}`)
+	wantStdin(t, out, `{"type":"control_request","request_id":"id-2","request":{"subtype":"initialize","forwardSubagentText":true}}`)
 	wantUpdates(t, out)
 	if diff := cmp.Diff([]harness.Timer{{Name: "handshake", After: time.Minute}}, out.Timers); diff != "" {
 		t.Errorf("timers (-want +got):\n%s", diff)
@@ -67,16 +67,18 @@ func TestHandshakeCarriesTheConfig(t *testing.T) {
 		SystemPromptAppend: new("be brief"), ThinkingLevel: protocol.ThinkingOff,
 		MCPServers: map[string]protocol.MCPServer{
 			"files": {Type: protocol.MCPStdio, Command: "serve", Args: []string{"-x"}, Env: map[string]string{"T": "secret"}},
+			"bare":  {Type: protocol.MCPStdio, Command: "bare"},
 			"web":   {Type: protocol.MCPHTTP, URL: "https://h", Headers: map[string]string{"A": "secret"}},
 		},
 	}
 	tr := fresh(t, cfg)
 	out := beginHello(tr, cfg)
 	wantStdin(t, out,
-		`{"type":"control_request","request_id":"id-2","request":{"subtype":"initialize","appendSystemPrompt":"be brief"}}`,
+		`{"type":"control_request","request_id":"id-2","request":{"subtype":"initialize","appendSystemPrompt":"be brief","forwardSubagentText":true}}`,
 		`{"type":"control_request","request_id":"id-3","request":{"subtype":"set_max_thinking_tokens","max_thinking_tokens":0}}`,
 		`{"type":"control_request","request_id":"id-4","request":{"subtype":"mcp_set_servers","servers":{
 			"files":{"type":"stdio","command":"serve","args":["-x"],"env":{"T":"secret"}},
+			"bare":{"type":"stdio","command":"bare","args":[]},
 			"web":{"type":"http","url":"https://h","headers":{"A":"secret"}}}}}`)
 
 	wantStdin(t, succeed(tr, "id-4", `{"added":["files"],"removed":[],"errors":{}}`))
@@ -87,7 +89,7 @@ func TestHandshakeCarriesTheConfig(t *testing.T) {
 func TestHandshakeWithoutToolsSetsNoServers(t *testing.T) {
 	t.Parallel()
 	cfg := protocol.RunConfig{DisableTools: new(true), MCPServers: map[string]protocol.MCPServer{"a": {Type: protocol.MCPStdio, Command: "x"}}}
-	wantStdin(t, beginHello(fresh(t, cfg), cfg), `{"type":"control_request","request_id":"id-2","request":{"subtype":"initialize"}}`)
+	wantStdin(t, beginHello(fresh(t, cfg), cfg), `{"type":"control_request","request_id":"id-2","request":{"subtype":"initialize","forwardSubagentText":true}}`)
 }
 
 // A server that is not there is told, but by its name alone; the turn goes on.

@@ -33,6 +33,9 @@ func (a adapter) Launch(l harness.Launch) (harness.Command, error) {
 		// on stdout, where the CLI would else refuse by itself.
 		"-p", "--output-format=stream-json", "--input-format=stream-json", "--verbose",
 		"--include-partial-messages", "--permission-prompt-tool=stdio",
+		// A resumed conversation would else keep the system prompt that it began with,
+		// whatever the config says now.
+		"--system-prompt-snapshot=off",
 		"--setting-sources=" + strings.Join(a.opts.SettingSources, ","),
 	}
 	if !a.opts.OwnMCP {

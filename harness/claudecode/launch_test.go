@@ -15,6 +15,7 @@ import (
 var always = []string{
 	"-p", "--output-format=stream-json", "--input-format=stream-json", "--verbose",
 	"--include-partial-messages", "--permission-prompt-tool=stdio",
+	"--system-prompt-snapshot=off",
 }
 
 func TestLaunchArguments(t *testing.T) {

@@ -54,6 +54,24 @@ func TestAlwaysIsOfferedOnlyWhereItMeansSomething(t *testing.T) {
 	}
 }
 
+// Law 164: an always allows no more than it reads: the rules that it brings each say
+// which calls they allow, they are for this session, and no mode and no directory
+// goes with them.
+func TestLaw164_alwaysIsNarrow(t *testing.T) {
+	t.Parallel()
+	const suggestions = `,"permission_suggestions":[
+		{"type":"addRules","behavior":"allow","destination":"localSettings","rules":[
+			{"toolName":"Bash"},{"toolName":"Bash","ruleContent":"*"},{"toolName":"Bash","ruleContent":"ls"}]},
+		{"type":"addRules","behavior":"allow","destination":"userSettings","rules":[{"toolName":"mcp__a__b"}]},
+		{"type":"setMode","mode":"acceptEdits","destination":"session"},
+		{"type":"addDirectories","directories":["/"],"destination":"session"}]`
+	tr := called(t, "Bash", `{}`)
+	feed(tr, asks(`{}`, suggestions))
+	wantStdin(t, tr.Step(harness.Resolve{Request: "r", Verdict: harness.Verdict{Decision: harness.AllowAlways}}),
+		answer(`{"behavior":"allow","updatedInput":{},"updatedPermissions":[{"type":"addRules","behavior":"allow","destination":"session",
+			"rules":[{"toolName":"Bash","ruleContent":"ls"}]}],"decisionClassification":"user_permanent"}`))
+}
+
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	const allowed = `{"behavior":"allow","updatedInput":{"command":"ls"}`
