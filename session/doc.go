@@ -45,9 +45,10 @@
 // A turn can be steered where its harness can be, has registered and is not being
 // cancelled, and where the input wants no other config or conversation. It then
 // has no start and no end of its own; its id names no turn that could be
-// cancelled. A turn that waits is cancelled by its stamp alone. With 64 that wait
-// the next is -32021. A retry is answered with what became of the turn, as far as
-// this life of the session knows; one that was unqueued stays so.
+// cancelled. A turn that waits is cancelled by its stamp alone. With 64 that wait,
+// or 64 MiB of input, the next is -32021. A retry is answered with what became of
+// the turn, as far as this life of the session knows; one that was unqueued stays
+// so.
 //
 // Everything said goes through emit, which stamps it; everything asked of the
 // translator goes through tell, so that it is told only when what it said before

@@ -6,8 +6,12 @@ import (
 	"agent-server/protocol"
 )
 
-// maxQueued bounds the turns that wait.
-const maxQueued = 64
+// maxQueued bounds the turns that wait, maxQueuedBytes their inputs together: they
+// wait in memory.
+const (
+	maxQueued      = 64
+	maxQueuedBytes = 64 << 20
+)
 
 // retryQueued is when a place in a full queue may be asked for again, in
 // milliseconds: nobody knows when a turn ends.
@@ -18,6 +22,24 @@ const retryQueued = 5_000
 // queued and is not checked again: what this machine lacks by then fails it. Its
 // config, which may hold secrets, waits in memory alone; its input is in the log,
 // so that it is not lost where the queue is.
+
+// full says whether a turn finds no place in the queue.
+func (m *Machine) full(in StartTurn) bool {
+	bytes := inputBytes(in.Input)
+	for _, q := range m.queue {
+		bytes += inputBytes(q.Input)
+	}
+	return len(m.queue) >= maxQueued || bytes > maxQueuedBytes
+}
+
+// inputBytes is about what an input takes.
+func inputBytes(in protocol.Input) int {
+	n := len(in.Text)
+	for _, item := range in.Items {
+		n += len(item.Text) + len(deref(item.Data)) + len(deref(item.URL))
+	}
+	return n
+}
 
 // enqueue has an admitted turn wait.
 func (m *Machine) enqueue(in StartTurn) {

@@ -3,6 +3,7 @@ package session_test
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 
 	"agent-server/harness"
@@ -160,6 +161,22 @@ func TestQueueIsBounded(t *testing.T) {
 	r.wants("a place, but faults", r.ask("more", protocol.BusyQueue), "error -32602")
 	r.h.faults = nil
 	r.wants("nothing was admitted", r.ask("more", protocol.BusyQueue), "queued more")
+}
+
+// Few that are large are too many as well.
+func TestQueueIsBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.running("t")
+	large := protocol.Input{Items: []protocol.InputItem{{Type: protocol.InputImage, Data: new(strings.Repeat("A", 24<<20)), MimeType: "m"}}}
+	want := []string{"queued q0", "queued q1", "error -32021"}
+	for i, w := range want {
+		token := r.token()
+		out := r.m.Step(r.now, session.StartTurn{Token: token, TurnID: "q" + strconv.Itoa(i), Input: large, Config: config(), IfBusy: protocol.BusyQueue})
+		if got := answerText(append(out.Acks, out.Replies...)[0]); got != w {
+			t.Errorf("turn %d of 24 MiB: %s, want %s", i, got, w)
+		}
+	}
 }
 
 // Where nothing is busy all three words mean the same.

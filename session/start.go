@@ -55,7 +55,7 @@ func (m *Machine) way(in StartTurn) (protocol.Disposition, *protocol.Error) {
 		return protocol.Steered, nil
 	case !waits:
 		return "", protocol.ErrTurnActive(m.o.SessionID, m.turn.id)
-	case len(m.queue) >= maxQueued:
+	case m.full(in):
 		return "", protocol.ErrOverloaded("too many turns wait in session "+m.o.SessionID, retryQueued)
 	}
 	return protocol.Queued, nil
