@@ -25,6 +25,8 @@ type child struct {
 	// harness is what it runs.
 	harness protocol.HarnessID
 	proc    *process.Process
+	// once is true where stdin is closed behind what is first written.
+	once bool
 	// gone is closed when its exit has been taken note of.
 	gone chan struct{}
 }
@@ -94,6 +96,10 @@ func (s *Session) write(gen int, lines []byte) {
 		if errors.Is(err, process.ErrStdinFull) {
 			c.stop(false) // the line is lost to it: what it did without would be another's wish
 		}
+		return
+	}
+	if c.once && len(lines) > 0 {
+		c.proc.CloseStdin()
 	}
 }
 
@@ -126,7 +132,7 @@ func (s *Session) spawn(sp session.Spawn) (*child, error) {
 		return nil, err
 	}
 	o := s.gw.o
-	c := &child{s: s, machine: s.machine, over: s.over, gen: sp.Gen, harness: s.ranAs, gone: make(chan struct{})}
+	c := &child{s: s, machine: s.machine, over: s.over, gen: sp.Gen, harness: s.ranAs, once: sp.Command.StdinOnce, gone: make(chan struct{})}
 	c.proc, err = process.Start(process.Spec{
 		Path: path, Args: slices.Concat(s.reg.Args, sp.Command.Args), Dir: sp.Launch.Config.Cwd, MaxLineBytes: o.MaxLineBytes,
 		MaxQueuedStdin: s.gw.maxStdin, Log: s.gw.zap,

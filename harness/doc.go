@@ -72,6 +72,9 @@ type Command struct {
 	Args []string
 	// Env is added to the allow-listed environment, KEY=VALUE.
 	Env []string
+	// StdinOnce closes stdin behind the first Output that holds some: for a CLI that
+	// reads its prompt to the end of its input. Nothing can be written after it.
+	StdinOnce bool
 }
 
 // Translator turns one process's native stream into updates. Line must not

@@ -91,13 +91,34 @@ func (t *translator) greet() {
 	}, (*translator).greeted)
 }
 
-// greeted takes the answer to initialize, and opens the thread.
+// greeted takes the answer to initialize. Codex reads no key from its environment
+// unless a provider of the settings names the variable: one of the config logs in.
 func (t *translator) greeted(m rpcline.Message) {
 	if m.Error != nil {
 		t.giveUp(failed(m.Error, "Codex refused the handshake"))
 		return
 	}
 	t.out.Stdin = t.framing.AppendNotification(t.out.Stdin, "initialized", nil)
+	key := t.launch.Config.APIKey
+	if key == nil {
+		t.openThread()
+		return
+	}
+	t.call("account/login/start", struct {
+		Type string `json:"type"`
+		Key  string `json:"apiKey"`
+	}{"apiKey", *key}, func(t *translator, m rpcline.Message) {
+		if m.Error != nil {
+			// Its words may hold the key.
+			t.giveUp(protocol.TurnError{Category: protocol.CategoryAuth, Message: "Codex refused the key"})
+			return
+		}
+		t.openThread()
+	})
+}
+
+// openThread makes the thread, or goes on with an old one.
+func (t *translator) openThread() {
 	params := t.threadParams()
 	if params.ThreadID != "" {
 		t.call("thread/resume", params, (*translator).resumed)

@@ -93,9 +93,14 @@ func (a adapter) Check(cfg protocol.RunConfig) ([]protocol.Fault, []harness.Diag
 const ignoredMember = "config member ignored"
 
 // Launch gives the arguments of one process. All else goes through the handshake:
-// what stands in argv can be read by others on the machine.
-func (a adapter) Launch(harness.Launch) (harness.Command, error) {
-	return harness.Command{Args: []string{"app-server"}}, nil
+// what stands in argv can be read by others on the machine. A key of the config
+// logs in for this process alone: nothing of it is kept.
+func (a adapter) Launch(l harness.Launch) (harness.Command, error) {
+	args := []string{"app-server"}
+	if l.Config.APIKey != nil {
+		args = append(args, "-c", `cli_auth_credentials_store="ephemeral"`)
+	}
+	return harness.Command{Args: args}, nil
 }
 
 // New gives the translator of one process. It mints no ids: Codex does.
