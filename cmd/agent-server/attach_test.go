@@ -128,7 +128,7 @@ func TestAttachFinds(t *testing.T) {
 	if lists(c) {
 		a.says(&a.talk, `there are 2 sessions; this one was active last`)
 	} else {
-		a.says(&a.talk, `this gateway lists no sessions; waiting for one to speak`)
+		a.says(&a.talk, `no session is listed there; waiting for one to speak`)
 		play(t, c, "newer", "tool")
 	}
 	a.says(&a.out, `^\{"sessionId":"newer","seq":22,`)

@@ -60,8 +60,14 @@ func serveOn(t *testing.T, args ...string) *served {
 // begin starts the command; whatever a test forgets is killed at its end.
 func (s *served) begin(args []string) {
 	s.t.Helper()
-	s.cmd = exec.Command("agent-server", args...)
-	s.cmd.Env = append(os.Environ(), "AGENT_SERVER_DEMO_SEED=x", tempDirEnv+"="+s.dir)
+	s.start(exec.Command("agent-server", args...))
+}
+
+// start is begin for any command, and with further variables.
+func (s *served) start(cmd *exec.Cmd, env ...string) {
+	s.t.Helper()
+	s.cmd = cmd
+	s.cmd.Env = append(append(os.Environ(), "AGENT_SERVER_DEMO_SEED=x", tempDirEnv+"="+s.dir), env...)
 	stdin, err := s.cmd.StdinPipe()
 	if err != nil {
 		s.t.Fatal(err)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,6 +42,41 @@ func Example() {
 	// user 1
 	// assistant 2
 	// assistant 1
+}
+
+// TestReadmeNetwork: the README's commands on the network, block by block, each in a
+// terminal of its own: the question of the third is answered in the second.
+func TestReadmeNetwork(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("sh"); err != nil || !canLook {
+		t.Skip("the README is written for a shell")
+	}
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	ln.Close()
+	home := t.TempDir()
+	var terminals []*served
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(page, -1) {
+		s := &served{t: t, dir: t.TempDir()}
+		s.start(exec.Command("sh", "-c", "exec 2>&1\n"+strings.NewReplacer("7777", port, "agent-server ", "exec agent-server ").Replace(string(block[1]))), "HOME="+home, "XDG_STATE_HOME=")
+		terminals = append(terminals, s)
+		s.says(&s.out, []string{`clients show the token in \S+/\.local/state/agent-server/token$`, `waiting for one to speak$`, `choose: `}[len(terminals)-1])
+	}
+	watch, turn := terminals[1], terminals[2]
+	watch.says(&watch.out, `choose: `)
+	watch.types("1")
+	watch.says(&watch.out, `The demo ran no command`)
+	turn.says(&turn.out, `^verified: \d+ events, no violation$`)
+	if code := turn.wait(); code != 0 {
+		t.Errorf("the turn ended with %d", code)
+	}
 }
 
 // TestReadmeGo: the README's Go is the example above, to the letter.

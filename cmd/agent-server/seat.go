@@ -34,7 +34,7 @@ func (f *attachFlags) choose(ctx context.Context, c *client.Client, named string
 		}
 	}
 	if s.session == "" {
-		say("this gateway lists no sessions; waiting for one to speak")
+		say("no session is listed there; waiting for one to speak")
 		if err := s.first(ctx, c); err != nil {
 			return s, err
 		}
@@ -48,12 +48,13 @@ func lists(c *client.Client) bool {
 	return caps != nil && slices.Contains(caps.Methods, protocol.MethodSessionList)
 }
 
-// among takes a session out of a list, with what the list says of it.
+// among takes a session out of a list, with what the list says of it; none, where
+// none is named and none is listed.
 func (s *seat) among(entries []protocol.SessionEntry, where string, say func(string)) error {
 	i := slices.IndexFunc(entries, func(e protocol.SessionEntry) bool { return s.session == "" || e.SessionID == s.session })
 	switch {
-	case len(entries) == 0:
-		return usage("there is no session at %s", where)
+	case s.session == "" && i < 0:
+		return nil
 	case i < 0:
 		return usage("there is no session %q at %s", s.session, where)
 	case s.session == "" && len(entries) > 1:
