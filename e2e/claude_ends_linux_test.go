@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"agent-server/protocol"
@@ -203,8 +205,8 @@ func TestClaudeAskedBeyondTheTurn(t *testing.T) {
 func TestClaudeSteered(t *testing.T) {
 	t.Parallel()
 	requireCLI(t, claudeBinary)
-	for name, play := range map[string]func(c *chat){
-		"in a command": func(c *chat) {
+	for name, play := range map[string]func(c *chat) []string{
+		"in a command": func(c *chat) []string {
 			pipe := c.pipe()
 			c.start(`[[tool input={"command":"cat pipe > got","description":"Read"}]] [[then]] [[text say="one"]]`)
 			c.answer(c.asked(), protocol.AllowOnce, "")
@@ -213,24 +215,29 @@ func TestClaudeSteered(t *testing.T) {
 			if err := os.WriteFile(pipe, []byte("go"), 0); err != nil {
 				c.t.Fatal(err)
 			}
+			return []string{"Bash completed: (Bash completed with no output)", "asks Bash", "answered allow_once"}
 		},
-		"in a text": func(c *chat) {
+		"in a text": func(c *chat) []string {
 			c.start(`[[text say="word " repeat=20 pieces=20]] [[stall]] [[text say="end"]]`)
 			c.until(textSeen)
 			c.stalled("default")
 			c.steer(`[[text say="two"]]`)
 			c.place.srv.Release("default")
+			return []string{"text: " + strings.Repeat("word ", 20) + "end"}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newPlace(t).spawn(t).chat(protocol.HarnessClaudeCode)
-			play(c)
+			if !slices.Contains(c.Server().Capabilities.IfBusy, string(protocol.BusySteer)) {
+				t.Skip("the gateway does not offer to steer")
+			}
+			story := play(c)
 			c.rest("")
 			c.say(after)
 			c.over()
 			c.end()
-			t.Log(c.story())
+			c.tells(t, append(story, "text: two", "ended end_turn", "text: and after", "ended end_turn")...)
 		})
 	}
 }
