@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 
 	"go.uber.org/zap"
 
@@ -13,9 +11,10 @@ import (
 	"agent-server/session"
 )
 
-// child is one process of a session, and the sink of its lines. It knows the
-// machine it was started for: what it says after that machine's end goes nowhere,
-// though its generation may be the next machine's too.
+// child is one process of a session, from the moment that its start begins, and the
+// sink of its lines. It knows the machine it was started for: what it says after
+// that machine's end goes nowhere, though its generation may be the next machine's
+// too. The session's lock guards it.
 type child struct {
 	s       *Session
 	machine *session.Machine
@@ -24,20 +23,24 @@ type child struct {
 	gen  int
 	// harness is what it runs.
 	harness protocol.HarnessID
-	proc    *process.Process
+	// proc is the process; nil until its start has come back. ready is closed then,
+	// or when it has failed: the sink waits for it.
+	proc  *process.Process
+	ready chan struct{}
+	// held is what was to be written before that; doomed is set where it was to be
+	// stopped, late where it was given up.
+	held         []byte
+	doomed, late bool
 	// once is true where stdin is closed behind what is first written.
 	once bool
+	// prompts counts those that it was given; owed are the bytes it was given since
+	// the last one, itself included; refused those of them that it took no more.
+	prompts       int
+	owed, refused int64
+	// native is the native session that it was last said to be in.
+	native string
 	// gone is closed when its exit has been taken note of.
 	gone chan struct{}
-}
-
-// pendingSpawn waits for the processes before it to be gone: a native session is
-// never in two processes, and a restart takes as long as the stop ladder of the
-// old one.
-type pendingSpawn struct {
-	spawn session.Spawn
-	// stdin is what was to be written meanwhile.
-	stdin []byte
 }
 
 // drive stops, spawns and writes; called under the session's lock. What comes of
@@ -51,7 +54,7 @@ func (s *Session) drive(out session.Output) {
 		s.waiting = &pendingSpawn{spawn: *out.Spawn}
 	}
 	if len(out.Stdin) > 0 {
-		s.write(out.StdinGen, out.Stdin)
+		s.write(out)
 	}
 	s.spawnIfFree()
 }
@@ -69,7 +72,7 @@ func (s *Session) stopChild(stop session.Stop) {
 	}
 }
 
-// childOf is the live process of a generation; nil: there is none.
+// childOf is the process of a generation; nil: there is none.
 func (s *Session) childOf(gen int) *child {
 	for _, c := range s.children {
 		if c.gen == gen && c.machine == s.machine {
@@ -80,79 +83,73 @@ func (s *Session) childOf(gen int) *child {
 }
 
 // write queues lines for a process, or keeps them for one that has yet to start.
-// One that takes none is on its way out, or is stopped for it: its exit is what
-// the machine goes by.
-func (s *Session) write(gen int, lines []byte) {
-	if s.waiting != nil && s.waiting.spawn.Gen == gen {
-		s.waiting.stdin = append(s.waiting.stdin, lines...)
+func (s *Session) write(out session.Output) {
+	if s.waiting != nil && s.waiting.spawn.Gen == out.StdinGen {
+		s.waiting.stdin = append(s.waiting.stdin, out.Stdin...)
+		s.waiting.prompt = s.waiting.prompt || out.Prompt
 		return
 	}
-	c := s.childOf(gen)
-	if c == nil {
+	if c := s.childOf(out.StdinGen); c != nil {
+		c.write(out.Stdin, out.Prompt)
+	}
+}
+
+// write gives a process lines. One that takes none is on its way out, or is stopped
+// for it: its exit is what the machine goes by, but for a prompt. That one was
+// refused is known here and now: it has been nowhere.
+func (c *child) write(lines []byte, prompt bool) {
+	if prompt {
+		c.prompts++
+		c.owed, c.refused = 0, 0
+	}
+	c.owed += int64(len(lines))
+	if c.proc == nil {
+		c.held = append(c.held, lines...)
 		return
 	}
-	if err := c.proc.Write(lines); err != nil {
-		s.gw.zap.Warn("harness takes no input", zap.String("session", s.id), zap.Error(err))
-		if errors.Is(err, process.ErrStdinFull) {
-			c.stop(false) // the line is lost to it: what it did without would be another's wish
-		}
+	err := process.ErrClosed // what one takes that dies is lost
+	if !prompt || c.prompts == 1 || !c.proc.Dying() {
+		err = c.proc.Write(lines)
+	}
+	if err == nil {
+		c.written()
 		return
 	}
-	if c.once && len(lines) > 0 {
+	c.refused += int64(len(lines))
+	c.s.gw.zap.Warn("harness takes no input", zap.String("session", c.s.id), zap.Int("gen", c.gen), zap.Error(err))
+	switch {
+	case errors.Is(err, process.ErrStdinFull):
+		c.stop(false) // the line is lost to it: what it did without would be another's wish
+	case prompt && c.prompts > 1:
+		c.s.queue = append(c.s.queue, session.WriteRefused{Gen: c.gen})
+	}
+}
+
+// written closes the stdin of a process that reads it to its end before it begins.
+func (c *child) written() {
+	if c.once {
 		c.proc.CloseStdin()
 	}
 }
 
-// spawnIfFree starts the waiting process once no other of this session is left,
-// and gives it what was written meanwhile.
-func (s *Session) spawnIfFree() {
-	w := s.waiting
-	if w == nil || len(s.children) > 0 {
-		return
-	}
-	s.waiting = nil
-	c, err := s.spawn(w.spawn)
-	if err != nil {
-		s.queue = append(s.queue, session.SpawnFailed{Gen: w.spawn.Gen, Message: err.Error()})
-		return
-	}
-	s.children = append(s.children, c)
-	if len(w.stdin) > 0 {
-		s.write(c.gen, w.stdin)
-	}
-	s.queue = append(s.queue, session.Spawned{Gen: c.gen})
+// nowhere says whether the last prompt, and all that followed it, was read by nobody:
+// it was refused, or lay unread when the process had died. Of a process's first
+// prompt that is not asked: one that dies of its own start would only do it again.
+func (c *child) nowhere(st process.Status) bool {
+	return c.prompts > 1 && st.Unread+c.refused >= c.owed
 }
 
-// spawn starts one process. The session's lock is held, so that no line of it is
-// taken before the machine has heard of it. The executable is looked up again: it
-// may have gone since the turn was admitted, and the error then says so.
-func (s *Session) spawn(sp session.Spawn) (*child, error) {
-	path, err := s.reg.resolve()
-	if err != nil {
-		return nil, err
-	}
-	o := s.gw.o
-	c := &child{s: s, machine: s.machine, over: s.over, gen: sp.Gen, harness: s.ranAs, once: sp.Command.StdinOnce, gone: make(chan struct{})}
-	c.proc, err = process.Start(process.Spec{
-		Path: path, Args: slices.Concat(s.reg.Args, sp.Command.Args), Dir: sp.Launch.Config.Cwd, MaxLineBytes: o.MaxLineBytes,
-		MaxQueuedStdin: s.gw.maxStdin, Log: s.gw.zap,
-		Env: environment(o.Environ, o.PassEnv, s.reg.Harness.Info(), sp.Command.Env, sp.Launch.Config),
-	}, c)
-	if err != nil {
-		return nil, fmt.Errorf("starting harness %s: %w", s.reg.Harness.Info().ID, err)
-	}
-	s.gw.metrics.born(s.ranAs, sp.Gen)
-	s.gw.zap.Info("harness started", zap.String("session", s.id), zap.Int("pid", c.proc.PID()), zap.Int("gen", c.gen))
-	return c, nil
-}
-
-// stop asks for the end; it does not wait.
+// stop asks for the end; it does not wait. One that has yet to come is ended as soon
+// as it is there.
 func (c *child) stop(kill bool) {
-	if kill {
+	switch {
+	case c.proc == nil:
+		c.doomed = true
+	case kill:
 		c.proc.Kill()
-		return
+	default:
+		c.proc.Stop()
 	}
-	c.proc.Stop()
 }
 
 // feed steps the machine the process belongs to, if it is still the session's.
@@ -169,6 +166,7 @@ func (c *child) feed(in session.Input) {
 // writes no more: that is the only brake there is. It waits while a connection that may not lose
 // anything is too far behind; with its machine nobody waits for it any more.
 func (c *child) Line(line []byte) {
+	<-c.ready
 	if limit := c.s.gw.o.MaxLagBytes; c.s.cursors.behind(limit) != nil {
 		log := c.s.gw.zap.With(zap.String("session", c.s.id), zap.Int("gen", c.gen))
 		log.Info("harness held: a connection is too far behind", zap.Int64("maxLagBytes", limit))
@@ -179,11 +177,15 @@ func (c *child) Line(line []byte) {
 }
 
 // Dropped implements process.Sink: a line was too long to be held.
-func (c *child) Dropped(bytes int64) { c.feed(session.LineDropped{Gen: c.gen, Bytes: bytes}) }
+func (c *child) Dropped(bytes int64) {
+	<-c.ready
+	c.feed(session.LineDropped{Gen: c.gen, Bytes: bytes})
+}
 
 // Exited implements process.Sink: the process and all its descendants are gone.
 // Whoever waited for that to start the next one is served here.
 func (c *child) Exited(st process.Status) {
+	<-c.ready
 	s := c.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,6 +197,9 @@ func (c *child) Exited(st process.Status) {
 	s.drop(c)
 	s.gw.metrics.processes(-1, string(c.harness))
 	if c.machine == s.machine {
+		if c.nowhere(st) {
+			s.queue = append(s.queue, session.WriteRefused{Gen: c.gen})
+		}
 		s.queue = append(s.queue, session.Exited{Gen: c.gen, Status: exitStatus(st)})
 	}
 	s.succeed()
@@ -217,8 +222,10 @@ func (s *Session) succeed() {
 	s.spawnIfFree()
 }
 
-// drop takes a process off the list: it is gone, and no longer in anyone's way.
+// drop takes a process off the list: it is gone, and no longer in anyone's way, nor
+// is its native session in use.
 func (s *Session) drop(c *child) {
+	s.gw.natives.release(c)
 	for i, other := range s.children {
 		if other == c {
 			s.children = append(s.children[:i], s.children[i+1:]...)

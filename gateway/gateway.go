@@ -62,6 +62,9 @@ type Gateway struct {
 	metrics *metrics
 	// maxStdin bounds what a harness leaves unread; 0: the process package's default.
 	maxStdin int64
+	// spawnBound bounds a start, closeBound what Close waits for processes.
+	spawnBound, closeBound time.Duration
+	natives                natives
 	// done is closed when every session has ended, or its time is up.
 	done chan struct{}
 
@@ -86,7 +89,7 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{o: o, registry: registry, methods: methodTable(), log: o.Log, zap: o.Logger, hashKey: make([]byte, 32),
 		done: make(chan struct{}), halted: make(chan struct{}), told: make(chan struct{}),
 		stat: os.Stat, inspectBound: inspectBound, inspecting: make(chan struct{}, inspectors), replaying: make(chan struct{}, replays),
-		sessions: map[string]*Session{}, subscribers: map[*Subscriber]struct{}{}}
+		spawnBound: spawnBound, closeBound: closeBound, sessions: map[string]*Session{}, subscribers: map[*Subscriber]struct{}{}}
 	g.instance, g.logID = g.mint(), g.mint()
 	fill(g.hashKey)
 	g.metrics = newMetrics(o.Metrics, g)
@@ -207,16 +210,20 @@ func (g *Gateway) leftovers() error {
 
 // Close ends by force what a shutdown has left, waits for what the gateway has
 // started, and closes the log. Shutdown comes first, and no connection may call
-// anything any more.
+// anything any more. A harness whose start never comes back is not waited for beyond
+// a bound; the error then names its session.
 func (g *Gateway) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), g.closeBound)
+	defer cancel()
+	var errs []error
 	for _, s := range g.all() {
-		s.release()
+		errs = append(errs, s.release(ctx))
 	}
 	g.wg.Wait()
 	if err := g.log.Close(); err != nil {
-		return fmt.Errorf("closing the log: %w", err)
+		errs = append(errs, fmt.Errorf("closing the log: %w", err))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // all lists the sessions of this moment, closed ones too.

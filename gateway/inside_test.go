@@ -209,7 +209,9 @@ func TestNothingRingsAfterRelease(t *testing.T) {
 	if s.usable() || s.mender == nil {
 		t.Fatal("a broken session is not tried again")
 	}
-	s.release()
+	if err := s.release(context.Background()); err != nil {
+		t.Errorf("release: %v", err)
+	}
 	if s.mender != nil {
 		t.Error("an alarm that was stopped is still set")
 	}

@@ -100,7 +100,7 @@ func TestLaw122_metrics(t *testing.T) {
 	p.run(turn("s", "d", "say hi", puppetID))
 	p.begin(turn("u", "a", "ask", puppetID))
 	asked, _ := event[*protocol.PermissionRequested](p, "u", nil)
-	l.want(1, "permissions_pending")
+	waitUntil(t, "the request is counted", func() bool { return l.value("permissions_pending") == 1 })
 	l.want(2, "sessions_open")
 	l.want(5, "turns_started_total", "puppet")
 	p.call("permission/respond", map[string]any{"sessionId": "u", "requestId": asked.RequestID, "outcome": map[string]any{"outcome": "selected", "optionId": "allow"}})
@@ -108,7 +108,7 @@ func TestLaw122_metrics(t *testing.T) {
 	for reason, n := range map[string]float64{"end_turn": 3, "other": 1, "error": 1, "cancelled": 0} {
 		l.want(n, "turns_ended_total", "puppet", reason)
 	}
-	l.want(0, "permissions_pending")
+	waitUntil(t, "the answer is counted", func() bool { return l.value("permissions_pending") == 0 })
 	l.want(3, "harness_starts_total", "puppet")
 	l.want(1, "harness_restarts_total", "puppet")
 	l.want(2, "harness_processes", "puppet")

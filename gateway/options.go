@@ -24,6 +24,8 @@ const (
 	// shutdownBound is what a shutdown may take beyond its drain: cancel, stop
 	// ladder, leftovers.
 	shutdownBound = 25 * time.Second
+	// closeBound is what Close waits for processes that were killed.
+	closeBound = 30 * time.Second
 )
 
 // Registration is a harness as the operator installed it.

@@ -22,6 +22,7 @@ import (
 //	env, argv     what it was given  pid           its process id
 //	ask           asks, says the decision          wait [FILE]  until it is
 //	                                               cancelled, and there is a FILE
+//	mute          closes its stdout, lives on
 //	end REASON    ends so
 //	exit N        dies               deaf          never ends, hears nothing
 //	panic         its translator panics            timer MS  says "rang" MS later
@@ -266,6 +267,11 @@ func performStep(words []string, tell func(act), hear func() act) (end string) {
 		}
 	case "end":
 		return words[1]
+	case "mute":
+		_ = os.Stdout.Close()
+		for {
+			hear() // until its input ends
+		}
 	case "exit":
 		fmt.Fprintln(os.Stderr, "the puppet falls")
 		os.Exit(n)

@@ -91,14 +91,18 @@ func (r *registry) capabilities() map[protocol.HarnessID]protocol.AgentCapabilit
 	return m
 }
 
+// command is what the operator or the harness calls the executable.
+func (r *Registration) command() string {
+	if r.Path != "" {
+		return r.Path
+	}
+	return r.Harness.Info().Executable
+}
+
 // resolve finds the executable; it starts nothing. The error names harness and
 // command.
 func (r *Registration) resolve() (string, error) {
-	name := r.Path
-	if name == "" {
-		name = r.Harness.Info().Executable
-	}
-	path, err := exec.LookPath(name)
+	path, err := exec.LookPath(r.command())
 	if err != nil {
 		return "", fmt.Errorf("finding the executable of harness %s: %w", r.Harness.Info().ID, err)
 	}

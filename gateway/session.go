@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -202,6 +203,7 @@ func (s *Session) drain() {
 			s.gw.o.Observer.Stepped(s.id, now, in, out)
 		}
 		s.perform(out)
+		s.nameNative()
 		s.countPending()
 	}
 	s.queue = s.queue[:0]
@@ -342,17 +344,25 @@ func (s *Session) wait(ctx context.Context) {
 	}
 }
 
-// release ends whatever a shutdown has left, by force, and waits for it.
-func (s *Session) release() {
+// release ends whatever a shutdown has left, by force, and waits for it, as long as
+// ctx lasts.
+func (s *Session) release(ctx context.Context) error {
 	s.mu.Lock()
 	s.letGo()
+	for _, c := range s.children {
+		c.stop(true)
+	}
 	s.mender.stop(s.gw)
 	s.mender, s.released = nil, true
 	s.mu.Unlock()
 	for _, c := range s.living() {
-		c.stop(true)
-		<-c.gone
+		select {
+		case <-c.gone:
+		case <-ctx.Done():
+			return fmt.Errorf("ending the harness of session %s: %w", s.id, ctx.Err())
+		}
 	}
+	return nil
 }
 
 // living lists the processes of this moment.

@@ -36,21 +36,21 @@ func ownVariables(p *puppet) {
 // do both.
 func TestLaw120_refusedFromASocket(t *testing.T) {
 	t.Parallel()
-	g, lax := open(t, pup(ownVariables)), open(t, func(o *gateway.Options) { o.AllowMCPStdio = true })
 	for name, tc := range map[string]struct {
-		g     *gateway.Gateway
 		reach gateway.Reach
+		lax   bool
 		env   string
 		mcp   string
 	}{
-		"the host":                       {g: g, reach: gateway.ReachHost, env: "accepted", mcp: "accepted"},
-		"a process of this machine":      {g: g, reach: gateway.ReachLoopback, env: "refused", mcp: "accepted"},
-		"the network":                    {g: g, reach: gateway.ReachNetwork, env: "refused", mcp: "-32602 config.mcpServers.tools"},
-		"the network, stdio MCP allowed": {g: lax, reach: gateway.ReachNetwork, mcp: "accepted"},
+		"the host":                       {reach: gateway.ReachHost, env: "accepted", mcp: "accepted"},
+		"a process of this machine":      {reach: gateway.ReachLoopback, env: "refused", mcp: "accepted"},
+		"the network":                    {reach: gateway.ReachNetwork, env: "refused", mcp: "-32602 config.mcpServers.tools"},
+		"the network, stdio MCP allowed": {reach: gateway.ReachNetwork, lax: true, mcp: "accepted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := connect(t, tc.g, gateway.ConnectOptions{Reach: tc.reach})
+			g := open(t, pup(ownVariables), func(o *gateway.Options) { o.AllowMCPStdio = tc.lax })
+			p := connect(t, g, gateway.ConnectOptions{Reach: tc.reach})
 			ask := func(session string, config ...any) string {
 				if got := paths(p.call("turn/start", turn(session, "t", "say hi", puppetID, config...))); !strings.HasPrefix(got, "result ") {
 					return got

@@ -13,5 +13,8 @@ func describe(s harness.ExitStatus) string {
 	if s.Signal != "" {
 		text = "the harness was ended by signal " + s.Signal
 	}
+	if s.Fault != "" && !s.Asked {
+		text += " (" + s.Fault + ")"
+	}
 	return text + reason(harness.LastLine(s.Stderr))
 }

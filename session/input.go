@@ -75,6 +75,8 @@ type SpawnFailed struct {
 	Gen int
 	// Message names path and reason.
 	Message string
+	// InUse: it was not tried, since another session runs the native session.
+	InUse bool
 }
 
 // NativeLine: the process wrote a line.

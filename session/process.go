@@ -218,6 +218,10 @@ func (m *Machine) spawnFailed(in SpawnFailed) {
 		return
 	}
 	m.drop()
+	if in.InUse { // asked for a conversation that it cannot have, or not yet
+		m.failTurn(protocol.CategoryInvalidRequest, in.Message)
+		return
+	}
 	m.failTurn(protocol.CategoryProcessExit, in.Message)
 }
 

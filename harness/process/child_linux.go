@@ -46,6 +46,12 @@ func waitExit(idType, id, options int) bool {
 	}
 }
 
+// dying says whether the child is on its way out, as far as the system knows now. What it is
+// given from then on it does not take up, though the kernel may still take it out of the pipe.
+func (c *child) dying() bool {
+	return dying(c.cmd.Process.Pid)
+}
+
 // reap takes the exit status of a child that has exited.
 func (c *child) reap() (*os.ProcessState, error) {
 	err := c.cmd.Wait()

@@ -23,3 +23,6 @@ func (c *child) await() {
 func (c *child) reap() (*os.ProcessState, error) {
 	return c.cmd.ProcessState, c.err
 }
+
+// dying cannot be asked here before the exit.
+func (c *child) dying() bool { return false }

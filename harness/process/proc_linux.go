@@ -16,6 +16,7 @@ type proc struct {
 	start                    uint64 // in clock ticks since boot: with the pid, who it is
 	state                    byte
 	threads                  int
+	flags                    int    // the kernel's
 	marker                   string // the value of the marker variable; "" where there is none to see
 }
 
@@ -28,6 +29,32 @@ func (p proc) alive() bool {
 type table struct {
 	began time.Time
 	procs []proc
+}
+
+// exiting is the kernel's flag of a thread that ends.
+const exiting = 0x4
+
+// dying is whether no instruction of the program is run any more: SIGKILL waits for it, or it
+// ends, or is over. They are asked in this order, in which they come to be.
+func dying(pid int) bool {
+	if killPending(readFile("/proc/"+strconv.Itoa(pid)+"/status", make([]byte, 4<<10))) {
+		return true
+	}
+	p, ok := readProc(pid)
+	return !ok || !p.alive() || p.flags&exiting != 0
+}
+
+// killPending reads /proc/<pid>/status: SIGKILL stays in the signals that wait for the process
+// until that is over.
+func killPending(status []byte) bool {
+	const name = "\nShdPnd:\t"
+	at := bytes.Index(status, []byte(name))
+	if at < 0 {
+		return false
+	}
+	set, _, _ := bytes.Cut(status[at+len(name):], []byte{'\n'})
+	mask, err := strconv.ParseUint(string(set), 16, 64)
+	return err == nil && mask&(1<<(unix.SIGKILL-1)) != 0
 }
 
 // lastTable is the last walk, shared by all who asked before it began: when many children end
@@ -98,6 +125,7 @@ func parseStat(pid int, stat []byte) (proc, bool) {
 		pgrp:    number(5),
 		session: number(6),
 		threads: number(20),
+		flags:   number(9),
 		start:   uint64(number(22)),
 	}, true
 }

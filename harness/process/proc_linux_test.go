@@ -9,6 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+func TestKillPending(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[string]bool{
+		"": false, "Name:\tx\nSigPnd:\t0000000000000100\nShdPnd:\t0000000000000000\n": false,
+		"Name:\tx\nShdPnd:\t0000000000000100\nSigBlk:\t0\n": true, "A:\nShdPnd:\t0000000000014103": true, "A:\nShdPnd:\tx\n": false,
+	} {
+		if got := killPending([]byte(status)); got != want {
+			t.Errorf("%q: %v", status, got)
+		}
+	}
+}
+
 func TestParseStat(t *testing.T) {
 	t.Parallel()
 	const rest = " 1 20 20 0 -1 4194304 101 0 0 0 0 0 0 0 20 0 3 0 35586 3133440 416"
@@ -17,8 +29,8 @@ func TestParseStat(t *testing.T) {
 		want proc
 		ok   bool
 	}{
-		"plain":          {"7 (cat) S" + rest, proc{pid: 7, ppid: 1, pgrp: 20, session: 20, start: 35586, state: 'S', threads: 3}, true},
-		"awkward name":   {"7 (a) R 1 2) (x) Z" + rest, proc{pid: 7, ppid: 1, pgrp: 20, session: 20, start: 35586, state: 'Z', threads: 3}, true},
+		"plain":          {"7 (cat) S" + rest, proc{pid: 7, ppid: 1, pgrp: 20, session: 20, start: 35586, state: 'S', threads: 3, flags: 4194304}, true},
+		"awkward name":   {"7 (a) R 1 2) (x) Z" + rest, proc{pid: 7, ppid: 1, pgrp: 20, session: 20, start: 35586, state: 'Z', threads: 3, flags: 4194304}, true},
 		"gone meanwhile": {"", proc{}, false},
 		"cut":            {"7 (cat) S 1 2 3", proc{}, false},
 	} {

@@ -109,6 +109,18 @@ func (p *Process) Write(b []byte) error {
 	return p.stdin.write(b)
 }
 
+// Dying says whether the child has ended, or is about to and runs no more of its program: who
+// asks before a Write knows that nothing written would be acted on. Only on Linux is a death
+// seen before its exit.
+func (p *Process) Dying() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return p.child.dying()
+	}
+}
+
 // CloseStdin closes stdin once everything queued has been written. The child goes on.
 func (p *Process) CloseStdin() {
 	p.stdin.hangup()

@@ -153,3 +153,28 @@ func TestOneWalkForAll(t *testing.T) {
 		t.Error("a newer table was not")
 	}
 }
+
+// TestDying: from the moment that kill has returned, whatever the child was doing.
+func TestDying(t *testing.T) {
+	t.Parallel()
+	for _, child := range []string{"echo", "stubborn", "deaf"} {
+		for range 20 {
+			rec := newRecorder()
+			p := start(t, rec, child, nil)
+			if child != "echo" {
+				rec.waitLines(t, 1)
+			}
+			if p.Dying() {
+				t.Error("a living child is dying")
+			}
+			syscall.Kill(p.PID(), syscall.SIGKILL)
+			if !p.Dying() {
+				t.Errorf("%s: killed, and is not dying", child)
+			}
+			end(t, p, rec)
+			if !p.Dying() {
+				t.Errorf("%s: gone, and was not dying", child)
+			}
+		}
+	}
+}
