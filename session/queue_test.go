@@ -3,7 +3,6 @@ package session_test
 import (
 	"errors"
 	"strconv"
-	"strings"
 	"testing"
 
 	"agent-server/harness"
@@ -161,20 +160,6 @@ func TestQueueIsBounded(t *testing.T) {
 	r.wants("a place, but faults", r.ask("more", protocol.BusyQueue), "error -32602")
 	r.h.faults = nil
 	r.wants("nothing was admitted", r.ask("more", protocol.BusyQueue), "queued more")
-}
-
-// Few that are large are too many as well.
-func TestQueueIsBoundedInBytes(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.running("t")
-	for i, size := range []int{40 << 20, 30 << 20} {
-		in := session.StartTurn{TurnID: strconv.Itoa(i), Input: protocol.TextInput(strings.Repeat("a", size)), Config: config(), IfBusy: protocol.BusyQueue}
-		out := r.m.Step(r.now, in)
-		if got, want := answerText(append(out.Acks, out.Replies...)[0]), []string{"queued 0", "error -32021"}[i]; got != want {
-			t.Errorf("turn %d of %d bytes: %s, want %s", i, size, got, want)
-		}
-	}
 }
 
 // Where nothing is busy all three words mean the same.
