@@ -22,6 +22,9 @@ func missingEnds(c *reducer.Conversation, id string, now int64) []protocol.Event
 			out = append(out, e.events...)
 		}
 	}
+	for _, q := range waiting(c) {
+		out = append(out, unqueued(q, now))
+	}
 	return out
 }
 

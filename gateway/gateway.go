@@ -93,6 +93,9 @@ func New(o Options) (*Gateway, error) {
 	g.instance, g.logID = g.mint(), g.mint()
 	fill(g.hashKey)
 	g.metrics = newMetrics(o.Metrics, g)
+	if err := g.recover(); err != nil {
+		return nil, fmt.Errorf("recovering the sessions of the log: %w", err)
+	}
 	return g, nil
 }
 

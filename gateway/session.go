@@ -158,7 +158,11 @@ func (s *Session) open(reg *Registration) door {
 		s.unopen()
 		return crowded
 	}
-	o := session.Options{SessionID: s.id, Harness: reg.Harness, Seed: s.gw.o.Seed(), NextSeq: info.NextSeq,
+	from := s.origin(info.NextSeq - 1)
+	if from.reg != nil {
+		reg = from.reg // another one that was asked for is refused by the machine
+	}
+	o := session.Options{SessionID: s.id, Harness: reg.Harness, NativeID: from.native, Seed: s.gw.o.Seed(), NextSeq: info.NextSeq,
 		HashKey: s.gw.hashKey, MaxPermissionMode: s.gw.o.MaxPermissionMode, IdleTimeout: s.gw.o.IdleTimeout.Milliseconds()}
 	for _, a := range info.Admissions {
 		o.Admissions = append(o.Admissions, session.Admission(a))

@@ -18,6 +18,20 @@ func (e *TurnQueued) Unknown() *UnknownEvent {
 	return added(TypeTurnQueued, e.SessionID, appendTail(raw, e.Timestamp, e.Meta))
 }
 
+// Input is the turn's input, which a server of ours keeps on the event; "" from any
+// other.
+func (e TurnQueued) Input() Input {
+	r := &reading{}
+	if o, ok := r.open(e.Meta); ok {
+		if raw := o.find(MetaInput); raw != nil {
+			if in := anInput(r, raw); len(r.faults) == 0 {
+				return in
+			}
+		}
+	}
+	return TextInput("")
+}
+
 // Unknown implements AddedEvent.
 func (e *TurnUnqueued) Unknown() *UnknownEvent {
 	raw := appendText(nil, `{"type":"turn.unqueued","sessionId":`, e.SessionID)

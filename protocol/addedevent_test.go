@@ -49,6 +49,19 @@ func TestAddedEvents(t *testing.T) {
 	}
 }
 
+// TestQueuedInput: what waits can be given back, and what says nothing of it is "".
+func TestQueuedInput(t *testing.T) {
+	t.Parallel()
+	for meta, want := range map[string]string{
+		``: `""`, `{}`: `""`, `{"agent-server/input":7}`: `""`, `{"agent-server/input":"hi"}`: `"hi"`,
+		`{"agent-server/input":[{"type":"text","text":"a"}]}`: `[{"type":"text","text":"a"}]`,
+	} {
+		if got := Encode(TurnQueued{Meta: Object(meta)}.Input()); string(got) != want {
+			t.Errorf("%s: %s, want %s", meta, got, want)
+		}
+	}
+}
+
 // TestAddedEventsThatDoNotFit stay unknown.
 func TestAddedEventsThatDoNotFit(t *testing.T) {
 	t.Parallel()

@@ -76,6 +76,7 @@ func New(o Options) *Machine {
 		admitted: make(map[string]admission, len(o.Admissions)),
 		tools:    map[string]*tool{},
 	}
+	m.native.id, m.native.restored = o.NativeID, o.NativeID != ""
 	for _, a := range o.Admissions {
 		m.admitted[a.TurnID] = admission{hash: a.Hash}
 	}

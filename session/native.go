@@ -16,6 +16,10 @@ type native struct {
 	at string
 	// given is the last config.resumeSessionId; "" where there was none.
 	given string
+	// restored is true of an id that was in use before this machine was, until a
+	// client gives one: which one it gave last is not known any more, and a client
+	// sends the same config again.
+	restored bool
 	// lost is true from a failed resume until the fresh conversation is known.
 	lost bool
 }
@@ -30,6 +34,9 @@ type native struct {
 func (m *Machine) want(cfg protocol.RunConfig) (l harness.Launch, moved bool) {
 	n := &m.native
 	if id := cfg.ResumeSessionID; id != nil && *id != "" {
+		if n.restored {
+			n.restored, n.given = false, *id
+		}
 		if n.id == "" || *id != n.given {
 			at := deref(cfg.ResumeSessionAt)
 			moved = n.id != *id || at != ""

@@ -18,6 +18,9 @@ type Options struct {
 	NextSeq int64
 	// HashKey keys the admission hashes; it lives as long as the log does.
 	HashKey []byte
+	// NativeID is the harness's own conversation that the session was in when its
+	// last machine was lost; the first process goes on with it. "": none.
+	NativeID string
 	// Admissions are those that the log holds for this session, across close
 	// and reuse.
 	Admissions []Admission

@@ -1,0 +1,152 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"agent-server/eventlog"
+	"agent-server/protocol"
+	"agent-server/reducer"
+)
+
+// recoverPage is how many sessions are listed at once.
+const recoverPage = 500
+
+// recover ends what the gateway before this one has begun in a durable log and did
+// not live to end, before anybody is connected. A session that cannot be ended now
+// takes nothing until it can; the others are none the worse for it.
+func (g *Gateway) recover() error {
+	catalog, lists := g.log.(eventlog.Catalog)
+	if !g.durable() || !lists {
+		return nil
+	}
+	for cursor := ""; ; {
+		page, next, err := catalog.Sessions(cursor, recoverPage)
+		if err != nil {
+			return fmt.Errorf("listing the sessions of the log: %w", err)
+		}
+		for _, sum := range page {
+			if !g.settled(sum.Session, sum.Latest) {
+				g.recoverSession(sum.Session)
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		cursor = next
+	}
+}
+
+// durable says whether the log outlives the process.
+func (g *Gateway) durable() bool {
+	ident, is := g.log.(eventlog.Identity)
+	return is && ident.Durable()
+}
+
+// recoverSession appends a session's missing ends, like those of one whose step went
+// wrong.
+func (g *Gateway) recoverSession(id string) {
+	s, err := g.obtain(id)
+	if err != nil {
+		g.zap.Error("session log cannot be opened", zap.String("session", id), zap.Error(err))
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setBroken(true)
+	if s.usable() {
+		g.zap.Info("session recovered", zap.String("session", id))
+	}
+}
+
+// settled says whether a session's log shows that nothing of it was going on: its
+// last event is an end behind which nothing waits. (A queued turn starts in the step
+// in which the one before it ends.)
+func (g *Gateway) settled(id string, latest int64) bool {
+	switch g.lastEvent(id, latest) {
+	case protocol.TypeTurnEnded, protocol.TypeSessionEnded:
+		return true
+	}
+	return false
+}
+
+// lastEvent is the type of a session's last event; "" where it cannot be seen.
+func (g *Gateway) lastEvent(id string, latest int64) protocol.EventType {
+	first, _, ok := g.log.Range(id)
+	if !ok {
+		return ""
+	}
+	// A crash may have skipped numbers behind it, at most a block of them.
+	var last eventlog.Record
+	for after := max(latest-skipped-1, first-1); after < latest; after = last.Seq {
+		records, err := g.log.Read(id, after, replayChunk)
+		if err != nil || len(records) == 0 {
+			break
+		}
+		last = records[len(records)-1]
+	}
+	if last.Line == nil {
+		return ""
+	}
+	env, err := protocol.DecodeEnvelope(last.Envelope())
+	if err != nil {
+		return ""
+	}
+	return env.Event.Type()
+}
+
+// skipped is how many numbers a log may reserve ahead, and lose in a crash.
+const skipped = 1024
+
+// origin is what a session goes on from, where its machine is new but its life is
+// not: after a restart, or after a step that went wrong.
+type origin struct {
+	// reg is the harness that the session is bound to; nil: none.
+	reg *Registration
+	// native is the conversation that the next process goes on with; "": none.
+	native string
+}
+
+// origin is what the log says of a session that was not closed. One that was begins
+// anew: of its former life only the admissions stay.
+func (s *Session) origin(head int64) origin {
+	if head <= 0 || s.gw.lastEvent(s.id, head) == protocol.TypeSessionEnded {
+		return origin{}
+	}
+	f, err := s.gw.foldOn(reducer.Folded{}, s.id, head)
+	if err != nil || f.Conversation == nil {
+		return origin{} // pruned, or unreadable: it goes on without its context
+	}
+	o := origin{native: f.Conversation.NativeSessionID()}
+	if id := f.Conversation.Harness(); id != "" {
+		o.reg = s.gw.registry.find(id)
+	}
+	if o.reg == nil {
+		o.native = "" // another harness would not know it
+	}
+	return o
+}
+
+// waiting are the turns that a session's log shows as queued, and as nothing since.
+func waiting(c *reducer.Conversation) []protocol.TurnQueued {
+	var queued []protocol.TurnQueued
+	for _, u := range c.UnknownEvents() {
+		if q, is := protocol.ReadTurnQueued(u); is {
+			queued = append(queued, q)
+		}
+		if gone, is := protocol.ReadTurnUnqueued(u); is {
+			queued = slices.DeleteFunc(queued, func(q protocol.TurnQueued) bool { return q.TurnID == gone.TurnID })
+		}
+	}
+	return slices.DeleteFunc(queued, func(q protocol.TurnQueued) bool {
+		return slices.ContainsFunc(c.Turns(), func(t reducer.Turn) bool { return t.TurnID == q.TurnID })
+	})
+}
+
+// unqueued gives a queued turn's input back: the log holds it for that.
+func unqueued(q protocol.TurnQueued, now int64) protocol.Event {
+	return (&protocol.TurnUnqueued{SessionID: q.SessionID, TurnID: q.TurnID, Reason: protocol.UnqueuedHostDeath,
+		Input: q.Input(), Timestamp: now}).Unknown()
+}
