@@ -16,13 +16,15 @@
 //     _delta (text, thinking, tool input), message_delta (usage), message_stop
 //     with abandoned_blocks. Text deltas take a probe that avoids the decoder.
 //   - assistant, one line a finished block: the authoritative text, thinking or
-//     tool call, of the main agent and of foreground sub-agents. A synthetic one
-//     is an API error (it becomes the turn's error) or a local command's answer.
+//     tool call, of the main agent and of sub-agents. A synthetic one is an API
+//     error (it becomes the turn's error) or a local command's answer.
 //   - user: tool results with their structured form, a sub-agent's prompt, a
 //     compaction's summary. Never shown as the user: replays, synthetic lines,
 //     the note of an interrupt.
-//   - system: init (the native id), status (permission mode, compaction),
-//     compact_boundary, api_retry, task_started, background_tasks_changed.
+//   - system: init (the native id; a turn that no prompt of ours began), status
+//     (permission mode, compaction), compact_boundary, api_retry, task_started,
+//     task_notification, background_tasks_changed, session_title_changed, and
+//     session_state_changed where a turn of the CLI's own has lost its result.
 //   - command_lifecycle of our prompt: started is the harness having taken it.
 //     Its end comes before the result only where there is none to come.
 //   - control_request: can_use_tool becomes a permission request, hook_callback
@@ -34,9 +36,20 @@
 //
 // Lines that are no JSON object with a type, and types that are not known, with
 // a diagnostic; hints without a use (thinking_tokens, task_progress,
-// tool_progress, hook events, titles, keep_alive and their like), without one.
-// The parent that tool_progress names is the tool itself, no sub-agent. Work
-// outside a turn (background tasks, switched off by Launch) is not shown.
+// tool_progress, hook events, keep_alive and their like), without one. The parent
+// that tool_progress names is the tool itself, no sub-agent. What the main agent
+// says while no native turn runs is late, and dropped.
+//
+// docs/harnesses/claude-code.md has a row for each, with what shows it.
+//
+// # What goes on beside the prompts
+//
+// Sub-agents and commands may run on behind the turn that started them. What they
+// say and ask is told with its owner, whether a turn is open or not; their end has
+// the main agent begin a native turn of its own, told as Woken, which its result
+// ends. Where that falls into a prompt's turn, the prompt waiting behind it, it is
+// that turn's, but for its end. A further prompt (Steer) is folded into the running
+// native turn or answered in another: the turn ends with the last of them.
 //
 // # What an answer depends on
 //
