@@ -16,6 +16,8 @@ type Machine struct {
 	// now and out belong to the step that runs.
 	now int64
 	out Output
+	// line is the native line that the step takes, while it has not been shown.
+	line []byte
 
 	// next is the seq of the next event.
 	next int64

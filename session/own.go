@@ -71,6 +71,7 @@ func (m *Machine) openOwn(p *process, trigger string) {
 	t := &turn{id: m.newID(), cfg: p.cfg, own: true, written: true, registered: true}
 	m.open(t, protocol.TextInput(orWord(trigger, triggerUnknown)),
 		withMember(nil, protocol.MetaOrigin, protocol.Encode(originHarness)))
+	m.sayRaw()
 	if p.created {
 		m.sayCreated(p)
 	}

@@ -293,3 +293,23 @@ func TestSessionInfo(t *testing.T) {
 	}
 	r.over()
 }
+
+// Who wants the native lines gets the one that opens a harness turn, too, once.
+func TestHarnessTurnShowsItsLine(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.running("t1", func(c *protocol.RunConfig) { c.IncludeRaw = new(true) })
+	r.says(background, harness.Created{NativeID: "n"})
+	r.forget()
+	r.says(harness.Finished{Reason: protocol.StopEndTurn}, harness.Woken{})
+	r.look("a line of two turns", "raw", "turn.ended end_turn", "turn.started", "message 0 user",
+		`part 0.0 text "background work" done`, "message 0 ended", "session.created n")
+	r.ends()
+	r.forget()
+	r.says(spoken("a"))
+	r.look("a line that opens one", "turn.started", "message 0 user", `part 0.0 text "look around" done`, "message 0 ended",
+		"raw", "session.created n", "message 1 assistant of c", `part 1.0 text "a" done`)
+	r.cancel()
+	r.says(harness.Background{})
+	r.done()
+}

@@ -231,18 +231,21 @@ func (m *Machine) nativeLine(in NativeLine) {
 	if !ok {
 		return
 	}
-	m.sayRaw(in.Line)
+	m.line = in.Line
+	m.sayRaw()
 	m.apply(p, p.tr.Line(in.Line))
 	m.pump()
+	m.line = nil
 }
 
-// sayRaw shows the line as it came, before what is made of it; what is no JSON
-// has no value to show.
-func (m *Machine) sayRaw(line []byte) {
-	t := m.turn
+// sayRaw shows the line as it came, once, before what is made of it, and behind
+// the echo of a turn that it opens; what is no JSON has no value to show.
+func (m *Machine) sayRaw() {
+	t, line := m.turn, m.line
 	if t == nil || t.cfg.IncludeRaw == nil || !*t.cfg.IncludeRaw || !json.Valid(line) {
 		return
 	}
+	m.line = nil
 	data, meta := m.fitRaw(line)
 	m.emit(&protocol.Raw{
 		SessionID: m.o.SessionID, TurnID: t.id, Harness: m.info.ID, Data: data, Timestamp: m.now, Meta: meta,
