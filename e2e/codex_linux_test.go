@@ -9,6 +9,7 @@ import (
 
 	"agent-server/gateway"
 	"agent-server/harness/codexappserver"
+	"agent-server/harness/codexexec"
 	"agent-server/protocol"
 )
 
@@ -78,7 +79,10 @@ func codexHarnesses() []gateway.Registration {
 	if err != nil {
 		return nil
 	}
-	return []gateway.Registration{{Harness: codexappserver.New(codexappserver.Options{}), Path: cli}}
+	return []gateway.Registration{
+		{Harness: codexappserver.New(codexappserver.Options{}), Path: cli},
+		{Harness: codexexec.New(), Path: cli},
+	}
 }
 
 // What Codex alone is tried with.

@@ -288,13 +288,18 @@ func partLine(p protocol.Part) string {
 // insertUnknownCodexLine puts a notification of no known method behind the one
 // that starts the turn.
 func insertUnknownCodexLine(native string) string {
-	at := strings.Index(native, `\"method\":\"turn/started\"`)
+	return insertBehind(native, `\"method\":\"turn/started\"`, `{\"method\":\"from/the/future\",\"params\":{\"text\":\"not for us\"}}`)
+}
+
+// insertBehind puts a line of the harness's, as it stands inside a JSON string,
+// behind the first one that holds a mark.
+func insertBehind(native, mark, line string) string {
+	at := strings.Index(native, mark)
 	if at < 0 {
 		return native
 	}
 	start := strings.LastIndexByte(native[:at], '\n') + 1
 	end := at + strings.IndexByte(native[at:], '\n') + 1
 	head, _, _ := strings.Cut(native[start:end], `"line":`)
-	line := head + `"line":"{\"method\":\"from/the/future\",\"params\":{\"text\":\"not for us\"}}"}` + "\n"
-	return native[:end] + line + native[end:]
+	return native[:end] + head + `"line":"` + line + `"}` + "\n" + native[end:]
 }

@@ -14,6 +14,7 @@ import (
 	"agent-server/harness/acp"
 	"agent-server/harness/claudecode"
 	"agent-server/harness/codexappserver"
+	"agent-server/harness/codexexec"
 	"agent-server/protocol"
 )
 
@@ -84,6 +85,8 @@ func harnessOf(id protocol.HarnessID) harness.Harness {
 		return claudecode.New(claudecode.Options{})
 	case protocol.HarnessCodexAppServer:
 		return codexappserver.New(codexappserver.Options{})
+	case protocol.HarnessCodexSDK:
+		return codexexec.New()
 	}
 	return nil
 }

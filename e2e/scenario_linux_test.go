@@ -79,6 +79,8 @@ var harnessesUnderTest = []harnessUnderTest{{
 	},
 }, {
 	id: protocol.HarnessCodexAppServer, scenarios: codexScenarios, require: requireCodex, version: codexVersion,
+}, {
+	id: protocol.HarnessCodexSDK, scenarios: codexExecScenarios, require: requireCodex, version: codexVersion,
 }}
 
 // Each scenario of each harness, on the command itself. After each the stream is

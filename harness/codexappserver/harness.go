@@ -82,6 +82,8 @@ func (a adapter) Check(cfg protocol.RunConfig) ([]protocol.Fault, []harness.Diag
 			notes = append(notes, harness.Diagnostic{Message: ignoredMember, Detail: member})
 		}
 	}
+	ignore("additionalDirectories: in this mode the sandbox lets nothing be written",
+		len(cfg.AdditionalDirectories) > 0 && policyOf(cfg).sandbox == readOnly)
 	ignore("resumeSessionAt", cfg.ResumeSessionID != nil && cfg.ResumeSessionAt != nil)
 	for _, s := range cfg.MCPServers {
 		ignore("mcpServers: Codex cannot reach sse", s.Type == protocol.MCPSSE)

@@ -12,6 +12,8 @@ import (
 	"agent-server/harness"
 	"agent-server/harness/acp"
 	"agent-server/harness/claudecode"
+	"agent-server/harness/codexappserver"
+	"agent-server/harness/codexexec"
 	"agent-server/protocol"
 )
 
@@ -19,6 +21,8 @@ import (
 var known = []harness.Harness{
 	acp.New(acp.Agent{ID: protocol.HarnessDemo}),
 	claudecode.New(claudecode.Options{}),
+	codexappserver.New(codexappserver.Options{}),
+	codexexec.New(),
 }
 
 const top = `# Harnesses
