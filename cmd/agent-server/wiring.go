@@ -15,6 +15,7 @@ import (
 	"agent-server/harness/acp"
 	"agent-server/harness/claudecode"
 	"agent-server/harness/codexappserver"
+	"agent-server/harness/codexexec"
 	"agent-server/protocol"
 )
 
@@ -105,6 +106,7 @@ func (s *setup) options() (gateway.Options, error) {
 		{Harness: acp.New(acp.Agent{ID: protocol.HarnessDemo}), Path: self, Args: []string{demoCommand}},
 		{Harness: claudecode.New(claudecode.Options{}), Path: s.claude},
 		{Harness: codexappserver.New(codexappserver.Options{}), Path: s.codex},
+		{Harness: codexexec.New(), Path: s.codex},
 	}
 	return o, s.addAgents(&o)
 }
