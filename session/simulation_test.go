@@ -93,7 +93,7 @@ func (w *world) do(a action) {
 	case "exit":
 		w.exitLive(live, session.Exited{Gen: live, Status: harness.ExitStatus{Code: int(a.a % 2), Stderr: "bye"}})
 	case "spawn failed":
-		w.exitLive(live, session.SpawnFailed{Gen: live, Message: "no such file"})
+		w.exitLive(live, session.SpawnFailed{Gen: live, Message: "no such file", InUse: a.a%2 == 0})
 	case "pass":
 		w.pass(int64(a.a % 400_000 >> (a.b % 12)))
 	case "timer":

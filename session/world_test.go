@@ -87,6 +87,7 @@ func newWorld(seed uint64) *world {
 	entropy[0], entropy[1] = byte(seed), byte(seed>>8)
 	w.m = session.New(session.Options{
 		SessionID: "s", Harness: w.h, Seed: entropy, HashKey: []byte("k"), RestateAfter: w.restateAfter,
+		NativeID:          []string{"", "", "n1"}[seed%3],
 		PermissionTimeout: int64(seed%4/2) * 30_000, DenyWithoutClient: seed%5 == 0, Policy: policyOf(seed),
 	})
 	return w
