@@ -16,7 +16,7 @@ import (
 func scripts(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
-	for _, name := range []string{"text", "tool", "subagent", "trouble"} {
+	for _, name := range []string{"text", "tool", "subagent", "trouble", "background"} {
 		script, err := os.ReadFile("testdata/" + name + ".txt")
 		if err != nil {
 			t.Fatal(err)
@@ -41,6 +41,8 @@ func playScript(lines []string, see func(out harness.Output, line []byte)) {
 			out = tr.Step(harness.Begin{Turn: "turn", Input: protocol.TextInput("hello")})
 		case word == "cancel":
 			out = tr.Step(harness.Cancel{})
+		case word == "steer":
+			out = tr.Step(harness.Steer{Turn: "other", Input: protocol.TextInput("and that")})
 		case word == "always":
 			out = tr.Step(harness.Resolve{Request: asked, Verdict: harness.Verdict{Decision: harness.AllowAlways}})
 		case word == "deny":

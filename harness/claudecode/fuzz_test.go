@@ -86,6 +86,10 @@ func (d *driver) input(word string) {
 			d.cancelled, d.asked = true, nil
 			d.take(d.tr.Step(harness.Cancel{}))
 		}
+	case "steer":
+		if d.b.open && !d.cancelled {
+			d.take(d.tr.Step(harness.Steer{Turn: "other", Input: protocol.TextInput("and that")}))
+		}
 	case "allow", "always", "deny":
 		if len(d.asked) > 0 && d.b.open && !d.cancelled {
 			v := harness.Verdict{Decision: map[string]harness.Decision{"allow": harness.Allow, "always": harness.AllowAlways}[word]}
@@ -105,7 +109,7 @@ func (d *driver) input(word string) {
 // driver's, and say what they are for.
 func TestSeedsReachTheirEnd(t *testing.T) {
 	t.Parallel()
-	for file, ends := range map[string]int{"text": 1, "tool": 1, "subagent": 1, "trouble": 1} {
+	for file, ends := range map[string]int{"text": 1, "tool": 1, "subagent": 1, "trouble": 1, "background": 2} {
 		script, err := os.ReadFile("testdata/" + file + ".txt")
 		if err != nil {
 			t.Fatal(err)
