@@ -23,6 +23,7 @@ type Gateway struct {
 	registry *registry
 	methods  map[string]method
 	log      eventlog.Log
+	catalog  eventlog.Catalog
 	zap      *zap.Logger
 	instance string
 	logID    string
@@ -86,17 +87,42 @@ func New(o Options) (*Gateway, error) {
 	if err := rootsAreAbsolute(o.WorkspaceRoots); err != nil {
 		return nil, err
 	}
-	g := &Gateway{o: o, registry: registry, methods: methodTable(), log: o.Log, zap: o.Logger, hashKey: make([]byte, 32),
+	g := &Gateway{o: o, registry: registry, methods: methodTable(), log: o.Log, zap: o.Logger,
 		done: make(chan struct{}), halted: make(chan struct{}), told: make(chan struct{}),
 		stat: os.Stat, inspectBound: inspectBound, inspecting: make(chan struct{}, inspectors), replaying: make(chan struct{}, replays),
 		spawnBound: spawnBound, closeBound: closeBound, sessions: map[string]*Session{}, subscribers: map[*Subscriber]struct{}{}}
-	g.instance, g.logID = g.mint(), g.mint()
-	fill(g.hashKey)
+	g.instance = g.mint()
+	g.identify()
 	g.metrics = newMetrics(o.Metrics, g)
 	if err := g.recover(); err != nil {
 		return nil, fmt.Errorf("recovering the sessions of the log: %w", err)
 	}
 	return g, nil
+}
+
+// identify takes from the log what lives as long as it does; one that says nothing of
+// itself lives as long as we do.
+func (g *Gateway) identify() {
+	g.catalog = noCatalog{}
+	if c, ok := g.log.(eventlog.Catalog); ok {
+		g.catalog = c
+	}
+	if log, ok := g.log.(eventlog.Identity); ok {
+		g.logID, g.hashKey = log.ID(), log.HashKey()
+		return
+	}
+	g.logID, g.hashKey = eventlog.NewIdentity()
+}
+
+// durability is what initialize says of the log.
+func (g *Gateway) durability() string {
+	switch {
+	case g.o.Durability != "":
+		return g.o.Durability
+	case g.durable():
+		return "durable"
+	}
+	return "ephemeral"
 }
 
 // InstanceID is the UUIDv7 that initialize tells: one for each process.

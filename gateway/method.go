@@ -31,6 +31,8 @@ func methodTable() map[string]method {
 		protocol.MethodSessionSnapshot:    (*Gateway).sessionSnapshot,
 		protocol.MethodSessionSubscribe:   (*Gateway).sessionSubscribe,
 		protocol.MethodSessionUnsubscribe: (*Gateway).sessionUnsubscribe,
+		protocol.MethodSessionList:        (*Gateway).sessionList,
+		protocol.MethodHarnessList:        (*Gateway).harnessList,
 	}
 }
 
@@ -81,8 +83,8 @@ func (g *Gateway) initialize(c *call, params []byte) {
 	c.sub.asked.Store(&v)
 	r := protocol.InitializeResult{ProtocolVersion: protocol.Version, InstanceID: g.instance,
 		Server: protocol.ServerInfo{Name: "agent-server"}, Harnesses: g.registry.capabilities(),
-		Capabilities: &protocol.ServerCapabilities{Durability: g.o.Durability, LogID: g.logID,
-			MaxMessageBytes: g.o.MaxMessageBytes, IfBusy: []string{"reject"}, Methods: slices.Sorted(maps.Keys(g.methods))}}
+		Capabilities: &protocol.ServerCapabilities{Durability: g.durability(), LogID: g.logID,
+			MaxMessageBytes: g.o.MaxMessageBytes, IfBusy: g.registry.ifBusy(), Methods: slices.Sorted(maps.Keys(g.methods))}}
 	if g.o.Version != "" {
 		r.Server.Version = &g.o.Version
 	}
@@ -180,7 +182,7 @@ func (g *Gateway) turnInput(p protocol.TurnStartParams) (string, session.StartTu
 	} else {
 		turn = g.mint()
 	}
-	return id, session.StartTurn{TurnID: turn, Input: p.Input, Config: p.Config}
+	return id, session.StartTurn{TurnID: turn, Input: p.Input, Config: p.Config, IfBusy: p.IfBusy}
 }
 
 // turnCancel: a session that was never started has no turn either.
@@ -226,7 +228,8 @@ func (g *Gateway) sessionClose(c *call, params []byte) {
 		c.fail(protocol.ErrInvalidParams(faults))
 		return
 	}
-	if !g.ask(c, p.SessionID, func(t session.Token) session.Input { return session.Close{Token: t} }) {
+	force := p.Force != nil && *p.Force
+	if !g.ask(c, p.SessionID, func(t session.Token) session.Input { return session.Close{Token: t, Force: force} }) {
 		c.result(protocol.SessionCloseResult{})
 	}
 }

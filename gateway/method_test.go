@@ -36,7 +36,7 @@ func TestInitialize(t *testing.T) {
 			puppetID: {MultiTurn: true, PermissionRequests: true, ModelSwitch: "unsupported"},
 		},
 		Capabilities: &protocol.ServerCapabilities{Durability: "ephemeral", LogID: r.Capabilities.LogID, MaxMessageBytes: 10 << 20,
-			IfBusy: []string{"reject"}, Methods: []string{"events/replay", "initialize", "permission/respond", "session/close",
+			IfBusy: []string{"reject", "queue"}, Methods: []string{"events/replay", "harness/list", "initialize", "permission/respond", "session/close", "session/list",
 				"session/snapshot", "session/subscribe", "session/unsubscribe", "shutdown", "turn/cancel", "turn/start"}}}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
@@ -100,7 +100,7 @@ func paths(s said) string {
 func TestUnknownMethod(t *testing.T) {
 	t.Parallel()
 	p := connect(t, open(t), gateway.ConnectOptions{})
-	for _, m := range []string{"nope", "", "Initialize", "event", "turn/start ", "session/list"} {
+	for _, m := range []string{"nope", "", "Initialize", "event", "turn/start ", "session/nope"} {
 		if got := fault(p.call(m, nil)); got != "-32601" {
 			t.Errorf("%q: %s", m, got)
 		}

@@ -58,7 +58,7 @@ type Options struct {
 	DefaultACP protocol.HarnessID
 	// Log holds the events; nil: a memory log of its own.
 	Log eventlog.Log
-	// Durability is what initialize says of Log; "" is "ephemeral".
+	// Durability is what initialize says of Log; "": what Log says of itself.
 	Durability string
 	// Version is what initialize says; "" leaves it out.
 	Version string
@@ -75,6 +75,14 @@ type Options struct {
 	// AllowMCPStdio lets clients beyond this machine name stdio MCP servers, which
 	// are commands that a harness runs.
 	AllowMCPStdio bool
+	// Policy decides permission requests before anyone is asked; nil: all are asked.
+	Policy session.Policy
+	// PermissionTimeout rejects a request that nobody has answered for so long; the
+	// turn goes on; 0: it waits for ever.
+	PermissionTimeout time.Duration
+	// MaxEventBytes bounds each text of an event that may be cut (a tool's output,
+	// raw data); 0: 8 MiB.
+	MaxEventBytes int
 	// DrainTimeout is how long running turns may go on at a shutdown; 0: 10 s,
 	// negative: not at all.
 	DrainTimeout time.Duration
@@ -104,9 +112,6 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Log == nil {
 		o.Log = eventlog.NewMemory(eventlog.MemoryOptions{})
-	}
-	if o.Durability == "" {
-		o.Durability = "ephemeral"
 	}
 	if o.Environ == nil {
 		o.Environ = os.Environ()
@@ -142,3 +147,17 @@ func randomSeed() (s [32]byte) {
 
 // fill reads from the system's entropy, which does not fail.
 func fill(b []byte) { _, _ = rand.Read(b) }
+
+// restateAfter is how long a field that streams may stand on deltas alone, which a
+// durable log does not store.
+const restateAfter = 5 * time.Second
+
+// machineOptions are what every machine is made of.
+func (g *Gateway) machineOptions() session.Options {
+	o := session.Options{Seed: g.o.Seed(), HashKey: g.hashKey, MaxPermissionMode: g.o.MaxPermissionMode, Policy: g.o.Policy,
+		IdleTimeout: g.o.IdleTimeout.Milliseconds(), PermissionTimeout: g.o.PermissionTimeout.Milliseconds(), MaxEventBytes: g.o.MaxEventBytes}
+	if g.durable() {
+		o.RestateAfter = restateAfter.Milliseconds()
+	}
+	return o
+}

@@ -99,6 +99,18 @@ func (r *Registration) command() string {
 	return r.Harness.Info().Executable
 }
 
+// ifBusy are the words that turn/start understands here: a turn can be steered only
+// where a harness can be.
+func (r *registry) ifBusy() []string {
+	words := []string{string(protocol.BusyReject), string(protocol.BusyQueue)}
+	for _, reg := range r.byID {
+		if reg.Harness.Info().Steer {
+			return append(words, string(protocol.BusySteer))
+		}
+	}
+	return words
+}
+
 // resolve finds the executable; it starts nothing. The error names harness and
 // command.
 func (r *Registration) resolve() (string, error) {

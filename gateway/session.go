@@ -55,6 +55,8 @@ type Session struct {
 	// its permission requests are counted as open.
 	ranAs   protocol.HarnessID
 	pending int
+	// cwd is the directory of the turn asked for last.
+	cwd string
 	// broken is set while the log has not taken what was to be said; mender is the
 	// next try's alarm. See mend.
 	broken bool
@@ -162,8 +164,8 @@ func (s *Session) open(reg *Registration) door {
 	if from.reg != nil {
 		reg = from.reg // another one that was asked for is refused by the machine
 	}
-	o := session.Options{SessionID: s.id, Harness: reg.Harness, NativeID: from.native, Seed: s.gw.o.Seed(), NextSeq: info.NextSeq,
-		HashKey: s.gw.hashKey, MaxPermissionMode: s.gw.o.MaxPermissionMode, IdleTimeout: s.gw.o.IdleTimeout.Milliseconds()}
+	o := s.gw.machineOptions()
+	o.SessionID, o.Harness, o.NativeID, o.NextSeq = s.id, reg.Harness, from.native, info.NextSeq
 	for _, a := range info.Admissions {
 		o.Admissions = append(o.Admissions, session.Admission(a))
 	}
@@ -201,6 +203,7 @@ func (s *Session) drain() {
 	for len(s.queue) > 0 && s.machine != nil {
 		in := s.queue[0]
 		s.queue = s.queue[1:]
+		s.hear(in)
 		now := time.Now().UnixMilli()
 		out := s.machine.Step(now, in)
 		if s.gw.o.Observer != nil {
@@ -257,7 +260,7 @@ func (s *Session) append(admit *session.Admission, records []eventlog.Record) er
 	if len(records) == 0 && admit == nil {
 		return nil
 	}
-	b := eventlog.Batch{Admission: (*eventlog.Admission)(admit), Records: records, Running: s.encoder.running,
+	b := eventlog.Batch{Admission: (*eventlog.Admission)(admit), Facts: s.facts(admit), Records: records, Running: s.encoder.running,
 		Unread: s.unread, Restated: s.restated()}
 	began := time.Now()
 	if err := s.gw.log.Append(s.id, b); err != nil {

@@ -46,5 +46,8 @@ type Options struct {
 	MaxEventBytes int
 }
 
+// Policy decides requests before anyone is asked.
+type Policy = broker.Policy
+
 // DefaultIdleTimeout is five minutes, in milliseconds.
 const DefaultIdleTimeout = 5 * 60 * 1000
