@@ -44,6 +44,10 @@ func (m *Memory) HashKey() []byte { return m.hashKey }
 // Durable implements Identity: it is not.
 func (m *Memory) Durable() bool { return false }
 
+// SessionBudget is what one session may hold, in bytes, before the oldest of it goes: who
+// wants to keep more of it than its events takes it over before.
+func (m *Memory) SessionBudget() int64 { return m.max }
+
 // Open implements Log.
 func (m *Memory) Open(session string) (Info, error) {
 	s := m.lookup(session)

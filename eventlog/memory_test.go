@@ -20,15 +20,51 @@ func TestMemory(t *testing.T) {
 	}})
 }
 
-func BenchmarkMemoryAppend(b *testing.B) {
-	l := eventlog.NewMemory(eventlog.MemoryOptions{MaxSessionBytes: 64 << 20})
-	r := eventlogtest.Record("s", 1, 1, 200)
-	batch := []eventlog.Record{r}
+// appends measures appends of n records of about 320 bytes, one in hundred durable.
+func appends(b *testing.B, n int) {
+	l := eventlog.NewMemory(eventlog.MemoryOptions{})
+	batch := make([]eventlog.Record, n)
+	for i := range batch {
+		batch[i] = eventlogtest.Record("s", 1, 1, 180)
+	}
+	next := int64(1)
 	b.ReportAllocs()
-	for i := range b.N {
-		batch[0].Seq, batch[0].Turn = int64(i+1), int64(i/1000)
-		if err := l.Append("s", eventlog.Batch{Records: batch, Running: batch[0].Turn}); err != nil {
+	for b.Loop() {
+		for i := range batch {
+			batch[i].Seq, batch[i].Turn, batch[i].Durable = next, next/1000, next%100 == 0
+			next++
+		}
+		if err := l.Append("s", eventlog.Batch{Records: batch, Running: next / 1000, Restated: next - 1}); err != nil {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "events/s")
+}
+
+func BenchmarkMemoryAppend1(b *testing.B)  { appends(b, 1) }
+func BenchmarkMemoryAppend64(b *testing.B) { appends(b, 64) }
+
+// BenchmarkMemoryRead measures pages of 64 KiB.
+func BenchmarkMemoryRead(b *testing.B) {
+	l := eventlog.NewMemory(eventlog.MemoryOptions{})
+	for seq := int64(1); seq <= 4_000; seq++ {
+		r := eventlogtest.Record("s", seq, 1, 180)
+		if err := l.Append("s", eventlog.Batch{Records: []eventlog.Record{r}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	after, events := int64(0), 0
+	b.ReportAllocs()
+	for b.Loop() {
+		rs, err := l.Read("s", after, 64<<10)
+		if err != nil {
+			b.Fatal(err)
+		}
+		events += len(rs)
+		after = 0
+		if len(rs) > 0 {
+			after = rs[len(rs)-1].Seq
+		}
+	}
+	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
 }

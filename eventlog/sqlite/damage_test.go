@@ -79,13 +79,13 @@ func TestLaw106_damagedFile(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	refused := 0
-	for range 1000 / *every {
+	for range 1000 / thin() {
 		file, what := garble(rng, whole)
 		if damagedFile(t, file, what, want, sessions) {
 			refused++
 		}
 	}
-	for cut := 1; cut < len(whole); cut += 997 * *every {
+	for cut := 1; cut < len(whole); cut += 997 * thin() {
 		if damagedFile(t, whole[:cut], fmt.Sprint("cut at ", cut), want, sessions) {
 			refused++
 		}
@@ -146,7 +146,7 @@ func TestLaw107_damagedTail(t *testing.T) {
 		return to
 	}
 	last := 0
-	for cut := len(tail) / 2; cut <= len(tail); cut += 401 * *every {
+	for cut := len(tail) / 2; cut <= len(tail); cut += 401 * thin() {
 		n := wholeSteps(t, put(tail[:cut]), sessions)
 		if n < last {
 			t.Errorf("cut at %d it holds %d steps, cut before that %d", cut, n, last)
@@ -157,7 +157,7 @@ func TestLaw107_damagedTail(t *testing.T) {
 		t.Errorf("with a garbled end %d of 80 steps are there", n)
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
-	for range 200 / *every {
+	for range 200 / thin() {
 		file, what := garble(rng, tail[:len(tail)*3/4])
 		file = append(file, tail[len(tail)*3/4:]...)
 		if _, err := Open(put(file), Options{}); !errors.Is(err, ErrDamaged) {

@@ -44,9 +44,9 @@ func TestLaw105_faults(t *testing.T) {
 // stride thins a sweep over operations of a kind: of writes there are many.
 func stride(kind opKind) int {
 	if kind == opWrite && *every > 1 {
-		return 8 * *every
+		return 8 * thin()
 	}
-	return *every
+	return thin()
 }
 
 // sweepFault works through a script with a fault at the nth operation of a kind;

@@ -12,7 +12,13 @@ import (
 
 // every thins the sweeps over all places where something may go wrong: each nth is
 // tried, 1 for all of them.
-var every = flag.Int("every", 5, "try each nth place of a sweep")
+var every = flag.Int("every", 8, "try each nth place of a sweep")
+
+// slow thins them further.
+var slow = 1
+
+// thin is how many places of a sweep stand for one that is tried.
+func thin() int { return *every * slow }
 
 // frequent has the log write into its file every few pages, so that this happens
 // within a short test.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"slices"
 
 	"agent-server/eventlog"
 )
@@ -77,6 +78,9 @@ type step struct {
 
 // plan says what a batch changes on disk; nil where nothing does.
 func (r row) plan(b eventlog.Batch, now int64) (*step, error) {
+	if !r.changed(b) {
+		return nil, nil
+	}
 	s := &step{row: r, admission: b.Admission}
 	for _, rec := range b.Records {
 		if rec.Seq > maxSeq-blockSize {
@@ -96,13 +100,17 @@ func (r row) plan(b eventlog.Batch, now int64) (*step, error) {
 		s.row.facts = *b.Facts
 	}
 	s.row.next = reserve(r.next, b)
-	if s.row == r {
-		return nil, nil
-	}
 	if s.row.updated = now; s.row.created == 0 {
 		s.row.created = now
 	}
 	return s, nil
+}
+
+// changed says whether a batch changes anything on disk: one of deltas, within
+// reserved numbers, does not.
+func (r row) changed(b eventlog.Batch) bool {
+	durable := slices.ContainsFunc(b.Records, func(rec eventlog.Record) bool { return rec.Durable })
+	return durable || b.Admission != nil || b.Facts != nil && *b.Facts != r.facts || reserve(r.next, b) != r.next
 }
 
 // reserve is the lowest seq that cannot have been sent once the batch is out.

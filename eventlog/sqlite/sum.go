@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
+	"sync"
 
 	"agent-server/eventlog"
 )
@@ -11,38 +12,62 @@ import (
 // sum is the beginning of a SHA-256: enough to notice what decay and mistakes do.
 type sum int64
 
-// summer builds a sum over fields whose ends are told apart.
-type summer struct{ h hash.Hash }
+// summer builds a sum over fields whose ends are told apart. Short ones are
+// gathered in buf.
+type summer struct {
+	h   hash.Hash
+	buf []byte
+}
 
-// newSummer begins a sum of one kind of thing.
-func newSummer(kind string) summer { return summer{sha256.New()}.text(kind) }
+// shortField is the length up to which a field is gathered.
+const shortField = 64
+
+// summers are used again: there is a sum for every event.
+var summers = sync.Pool{New: func() any { return &summer{h: sha256.New()} }}
+
+// newSummer begins a sum of one kind of thing. It is over with sum.
+func newSummer(kind string) *summer {
+	s := summers.Get().(*summer)
+	s.h.Reset()
+	s.buf = s.buf[:0]
+	return s.text(kind)
+}
 
 // number adds an integer.
-func (s summer) number(n int64) summer {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], uint64(n))
-	s.h.Write(b[:])
+func (s *summer) number(n int64) *summer {
+	s.buf = binary.BigEndian.AppendUint64(s.buf, uint64(n))
 	return s
 }
 
 // bytes adds bytes and their number; nil and empty differ.
-func (s summer) bytes(b []byte) summer {
-	n := int64(len(b))
+func (s *summer) bytes(b []byte) *summer {
 	if b == nil {
-		n = -1
+		return s.number(-1)
 	}
-	s = s.number(n)
+	s.number(int64(len(b)))
+	if len(b) <= shortField {
+		s.buf = append(s.buf, b...)
+		return s
+	}
+	s.h.Write(s.buf)
 	s.h.Write(b)
+	s.buf = s.buf[:0]
 	return s
 }
 
 // text adds a string.
-func (s summer) text(t string) summer { return s.bytes([]byte(t)) }
+func (s *summer) text(t string) *summer {
+	s.buf = append(s.number(int64(len(t))).buf, t...)
+	return s
+}
 
 // sum ends it.
-func (s summer) sum() sum {
-	var out [sha256.Size]byte
-	return sum(binary.BigEndian.Uint64(s.h.Sum(out[:0])))
+func (s *summer) sum() sum {
+	s.h.Write(s.buf)
+	s.buf = s.h.Sum(s.buf[:0])
+	n := sum(binary.BigEndian.Uint64(s.buf))
+	summers.Put(s)
+	return n
 }
 
 // seed is what stands before the first event of a session's life: one that begins
