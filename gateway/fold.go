@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"go.uber.org/zap"
+
 	"agent-server/eventlog"
 	"agent-server/protocol"
 	"agent-server/reducer"
@@ -13,12 +15,51 @@ import (
 
 // kept is a session's fold, once somebody has asked for it: it follows the log when it
 // is asked for again, and costs a step nothing. It is kept while the session has
-// a reader or a running turn, else dropped, and made of the log anew.
+// a reader or a running turn, else dropped, and made of the log anew. Where the log
+// will let go events for good, the fold is made before that and kept for good: it holds
+// what they have come to.
 type kept struct {
 	// folding is held by who moves the fold; it may take as long as the log is.
 	folding sync.Mutex
 	// last is what has been folded; nil: nothing is kept.
 	last atomic.Pointer[reducer.Folded]
+	// forGood: it is never dropped. following: it is being brought to a turn's end.
+	forGood, following atomic.Bool
+}
+
+// budgeted is a log that lets the oldest events of a session go above a budget.
+type budgeted interface{ SessionBudget() int64 }
+
+// foldShare is the share of a log's budget from which on a session's fold follows each
+// turn's end: there is time for it until the budget is reached.
+const foldShare = 4
+
+// settleFold looks after the fold where something has become visible: at a turn's end it
+// follows a log that may soon be cut, and is dropped where nobody needs it.
+func (s *Session) settleFold() {
+	if s.busy.Load() {
+		return
+	}
+	if b, ok := s.gw.log.(budgeted); ok && s.published.Load() > b.SessionBudget()/foldShare {
+		s.kept.forGood.Store(true)
+		if s.kept.following.CompareAndSwap(false, true) {
+			s.gw.wg.Go(s.follow)
+		}
+	}
+	s.dropIdleFold()
+}
+
+// follow brings the fold to the head; no step waits for it.
+func (s *Session) follow() {
+	defer s.kept.following.Store(false)
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.gw.zap.Error("folding a session panicked", zap.String("session", s.id), kindOfFault(fault), zap.Stack("stack"))
+		}
+	}()
+	if _, err := s.fold(s.head.Load()); err != nil {
+		s.gw.zap.Warn("a session could not be folded", zap.String("session", s.id), zap.Error(err))
+	}
 }
 
 // fold gives the session's fold at a seq that is visible, or at a later one that is.
@@ -33,6 +74,7 @@ func (s *Session) fold(upto int64) (reducer.Folded, error) {
 	f, err := s.gw.foldOn(f, s.id, upto)
 	if errors.Is(err, eventlog.ErrGone) && f.Seq > 0 {
 		// What came behind the kept one has been let go meanwhile.
+		s.gw.zap.Warn("a session's fold lacks its beginning", zap.String("session", s.id))
 		f, err = s.gw.foldOn(reducer.Folded{}, s.id, upto)
 	}
 	if err != nil {
@@ -46,13 +88,13 @@ func (s *Session) fold(upto int64) (reducer.Folded, error) {
 // dropIdleFold drops the fold if nobody reads the session and nothing runs in it. Who
 // keeps one looks here afterwards, and so does who leaves: one of them sees it.
 func (s *Session) dropIdleFold() {
-	if !s.busy.Load() && s.cursors.none() {
+	if !s.kept.forGood.Load() && !s.busy.Load() && s.cursors.none() {
 		s.kept.last.Store(nil)
 	}
 }
 
 // foldOn folds what the log holds of a session behind a fold and up to a seq. Where
-// the front was pruned the first fold lacks what was there, and nothing of a turn that
+// the front was pruned a new fold lacks what was there, and nothing of a turn that
 // still runs is ever pruned.
 func (g *Gateway) foldOn(f reducer.Folded, session string, upto int64) (reducer.Folded, error) {
 	if f.Seq == 0 {

@@ -289,7 +289,7 @@ func (s *Session) publish(records []eventlog.Record) {
 	s.published.Add(int64(size(records)))
 	s.head.Store(records[len(records)-1].Seq)
 	s.cursors.wake()
-	s.dropIdleFold()
+	s.settleFold()
 }
 
 // letGo parts with the machine, which has ended or is given up; its process, if

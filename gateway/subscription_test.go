@@ -130,6 +130,26 @@ func TestLaw113_snapshotAndSuffix(t *testing.T) {
 	}
 }
 
+// TestSnapshotOutlivesTheLog: where the log has let its oldest turns go, the fold still
+// holds what they came to.
+func TestSnapshotOutlivesTheLog(t *testing.T) {
+	t.Parallel()
+	g := open(t, func(o *gateway.Options) { o.Log = eventlog.NewMemory(eventlog.MemoryOptions{MaxSessionBytes: 1 << 20}) })
+	base := as(t, g, nil)
+	for i := range 30 {
+		base.run(turn("s", fmt.Sprint("t", i), "flood 40 1024", puppetID))
+	}
+	if _, r := base.replayed("s", 1); *r.FirstAvailableSeq == 1 {
+		t.Fatal("nothing was pruned")
+	}
+	late := as(t, g, map[string]any{"events": "subscribed"})
+	r, a := late.subscribe("s", "afterSeq", 0)
+	late.synced(a)
+	if whole := folded(t, nil, 0, base.envelopes("s")); r.Mode != protocol.SubscribedSnapshot || string(r.State) != whole {
+		t.Errorf("the snapshot has %d bytes, the fold of all events %d", len(r.State), len(whole))
+	}
+}
+
 // Law 115: a cursor is served exactly, or it is refused with the numbers: it is
 // never moved, and nothing is skipped.
 func TestLaw115_fencePosts(t *testing.T) {
