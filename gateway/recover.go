@@ -1,12 +1,14 @@
 package gateway
 
 import (
+	"crypto/rand"
 	"fmt"
 	"slices"
 
 	"go.uber.org/zap"
 
 	"agent-server/eventlog"
+	"agent-server/harness/process"
 	"agent-server/protocol"
 	"agent-server/reducer"
 )
@@ -21,6 +23,14 @@ func (g *Gateway) recover() error {
 	catalog, lists := g.log.(eventlog.Catalog)
 	if !g.durable() || !lists {
 		return nil
+	}
+	// Nothing may work on in a directory whose turn is about to be told as over.
+	found, err := process.Sweep(g.logID + ".")
+	if err != nil {
+		return fmt.Errorf("ending what the last gateway has left running: %w", err)
+	}
+	if found > 0 {
+		g.zap.Warn("ended processes that the last gateway has left running", zap.Int("count", found))
 	}
 	for cursor := ""; ; {
 		page, next, err := catalog.Sessions(cursor, recoverPage)
@@ -38,6 +48,10 @@ func (g *Gateway) recover() error {
 		cursor = next
 	}
 }
+
+// marker is what marks one child and its descendants: with the log's id, by which the
+// next gateway on that log finds those that this one does not live to end.
+func (g *Gateway) marker() string { return g.logID + "." + g.instance + "." + rand.Text() }
 
 // durable says whether the log outlives the process.
 func (g *Gateway) durable() bool {

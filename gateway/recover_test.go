@@ -164,3 +164,25 @@ func TestStaleGateway(t *testing.T) {
 		t.Errorf("the log that both wrote to: %v", faults)
 	}
 }
+
+// TestDurableSaysSo: a client learns that the log outlives the gateway, and by which
+// name it knows it again; a list says what ran where.
+func TestDurableSaysSo(t *testing.T) {
+	t.Parallel()
+	log := surviving{eventlog.NewMemory(eventlog.MemoryOptions{})}
+	for range 2 {
+		p := connect(t, open(t, onLog(log)), gateway.ConnectOptions{})
+		got := p.call("initialize", map[string]any{"protocolVersion": 2})
+		var r protocol.InitializeResult
+		if err := json.Unmarshal(got.Result, &r); err != nil || r.Capabilities.Durability != "durable" || r.Capabilities.LogID != log.ID() {
+			t.Errorf("%v: %s", err, got.Raw)
+		}
+	}
+	p := connect(t, open(t, onLog(log)), gateway.ConnectOptions{})
+	p.begin(turn("s", "t", "say one", puppetID))
+	event(p, "s", func(*protocol.TurnEnded) bool { return true })
+	page, _, err := log.Sessions("", 10)
+	if err != nil || len(page) != 1 || page[0].Facts.Harness != string(puppetID) || page[0].Facts.Cwd == "" {
+		t.Errorf("%v: %+v", err, page)
+	}
+}

@@ -59,7 +59,7 @@ func (s *Session) spawnIfFree() {
 func (s *Session) spec(sp session.Spawn) process.Spec {
 	info, o := s.reg.Harness.Info(), s.gw.o
 	return process.Spec{Path: s.reg.command(), Args: slices.Concat(s.reg.Args, sp.Command.Args), Dir: sp.Launch.Config.Cwd,
-		MaxLineBytes: o.MaxLineBytes, MaxQueuedStdin: s.gw.maxStdin, Log: s.gw.zap,
+		MaxLineBytes: o.MaxLineBytes, MaxQueuedStdin: s.gw.maxStdin, Log: s.gw.zap, Marker: s.gw.marker(),
 		Env: environment(o.Environ, o.PassEnv, info, sp.Command.Env, sp.Launch.Config)}
 }
 
