@@ -69,7 +69,8 @@ type ToolRule struct {
 }
 
 // Rule implements Policy.
-func (p ToolPolicy) Rule(c Call) Ruling {
+func (p ToolPolicy) Rule(call Call) Ruling {
+	c := factsOf(call)
 	for _, r := range p.Rules {
 		switch r.matches(c) {
 		case certain:
@@ -83,6 +84,26 @@ func (p ToolPolicy) Rule(c Call) Ruling {
 	return PolicyAsk
 }
 
+// facts are a call and what its input says, read once for all rules.
+type facts struct {
+	Call
+	// files are those that the call names, wherever it does.
+	files []string
+	// words are the command line's; nil where it may be more than one command.
+	words []string
+	// command: there is a command line.
+	command bool
+}
+
+// factsOf reads a call.
+func factsOf(c Call) facts {
+	f := facts{Call: c}
+	input := c.members()
+	f.files = filesOf(c.Paths, input)
+	f.words, f.command = commandOf(input)
+	return f
+}
+
 // match is how sure a rule is that it is about a call, from least to most.
 type match int
 
@@ -93,11 +114,11 @@ const (
 )
 
 // matches is the least sure of what the rule names.
-func (r ToolRule) matches(c Call) match {
+func (r ToolRule) matches(c facts) match {
 	return min(r.matchesTool(c), r.matchesKind(c), r.matchesPath(c), r.matchesCommand(c))
 }
 
-func (r ToolRule) matchesTool(c Call) match {
+func (r ToolRule) matchesTool(c facts) match {
 	switch {
 	case r.Tool == "":
 		return certain
@@ -107,7 +128,7 @@ func (r ToolRule) matchesTool(c Call) match {
 	return sure(wildcard(r.Tool, c.Tool))
 }
 
-func (r ToolRule) matchesKind(c Call) match {
+func (r ToolRule) matchesKind(c facts) match {
 	switch {
 	case r.Kind == "":
 		return certain

@@ -7,6 +7,11 @@ import (
 	"strings"
 )
 
+// A command line is compared word by word, as text, with no shell's understanding
+// of it: whatever could make it more, or other, than it reads is found by single
+// characters, also where a shell would take them as they are. Too much is asked
+// about so, nothing is allowed by it.
+
 // chaining are the characters by which a command line may run more than its first
 // words say, or write where they do not.
 const chaining = ";&|<>(){}$`\n\r\x00"
@@ -19,17 +24,17 @@ var shells = []string{"sh", "bash", "zsh", "dash", "ksh", "fish"}
 
 // matchesCommand holds the rule's words against the beginning of the command line.
 // A line that chains others is never sure: its first words say nothing of the rest.
-func (r ToolRule) matchesCommand(c Call) match {
+func (r ToolRule) matchesCommand(c facts) match {
 	if r.Command == "" {
 		return certain
 	}
-	words, known := c.command()
-	if !known {
+	if !c.command {
 		return never
 	}
-	if words == nil {
+	if c.words == nil {
 		return unsure
 	}
+	words := c.words
 	want := strings.Fields(r.Command)
 	for i, w := range want {
 		switch {
@@ -45,10 +50,9 @@ func (r ToolRule) matchesCommand(c Call) match {
 	return certain
 }
 
-// command is the call's command line as words, nil where it may be more than one
+// commandOf is a call's command line as words, nil where it may be more than one
 // command; false where the call has none.
-func (c Call) command() (words []string, known bool) {
-	input := c.members()
+func commandOf(input map[string]json.RawMessage) (words []string, known bool) {
 	raw, ok := input["command"]
 	if !ok {
 		raw, ok = input["cmd"]

@@ -7,6 +7,10 @@ import (
 	"strings"
 )
 
+// Paths are compared lexically, segment by segment, after every . and .. is
+// resolved: nothing here looks at a disk, so that the same call is ruled the same
+// everywhere, and links are whoever's who may make them.
+
 // fileWords are how the names of those members of an input end that hold files,
 // whatever tool it is: file_path, notebookPath, paths, target_file, source. An allow
 // that overlooks one would allow what nobody looked at, so the list is generous.
@@ -23,16 +27,15 @@ func holdsFiles(name string) bool {
 }
 
 // matchesPath holds the rule's glob against every file of the call.
-func (r ToolRule) matchesPath(c Call) match {
+func (r ToolRule) matchesPath(c facts) match {
 	if r.Path == "" {
 		return certain
 	}
-	paths := c.files()
-	if len(paths) == 0 {
+	if len(c.files) == 0 {
 		return never
 	}
 	worst, best := certain, never
-	for _, p := range paths {
+	for _, p := range c.files {
 		m := matchFile(r.Path, c.Cwd, p)
 		worst, best = min(worst, m), max(best, m)
 	}
@@ -42,10 +45,10 @@ func (r ToolRule) matchesPath(c Call) match {
 	return best
 }
 
-// files are the files that a call names, in its description and in its input.
-func (c Call) files() []string {
-	files := slices.Clone(c.Paths)
-	for name, raw := range c.members() {
+// filesOf are the files that a call names, in its description and in its input.
+func filesOf(described []string, input map[string]json.RawMessage) []string {
+	files := slices.Clone(described)
+	for name, raw := range input {
 		if !holdsFiles(name) {
 			continue
 		}
