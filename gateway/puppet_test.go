@@ -18,6 +18,7 @@ import (
 // binary itself. Its prompt is a script, steps joined by ";":
 //
 //	say TEXT      a text part        flood N SIZE  N deltas of SIZE bytes
+//	open N SIZE   a flood that goes on
 //	tick N US     N deltas, US µs apart, that say when they were written
 //	env, argv     what it was given  pid           its process id
 //	ask           asks, says the decision          wait [FILE]  until it is
@@ -222,13 +223,15 @@ func performStep(words []string, tell func(act), hear func() act) (end string) {
 	switch words[0] {
 	case "say":
 		tell(act{Op: "say", Text: strings.Join(words[1:], " ")})
-	case "flood":
+	case "flood", "open":
 		size, _ := strconv.Atoi(words[2])
 		tell(act{Op: "open"})
 		for i := range n {
 			tell(act{Op: "delta", Text: fmt.Sprintf("%0*d ", size-1, i)})
 		}
-		tell(act{Op: "close"})
+		if words[0] == "flood" {
+			tell(act{Op: "close"})
+		}
 	case "tick":
 		us, _ := strconv.Atoi(words[2])
 		tick(n, time.Duration(us)*time.Microsecond, tell)

@@ -44,9 +44,8 @@ const patience = 40 * time.Second
 // puppetID is the puppet's harness id: one that no base client knows.
 const puppetID protocol.HarnessID = "puppet"
 
-// open makes a gateway with the demo and the puppet, ended with the test.
-func open(t testing.TB, change ...func(*gateway.Options)) *gateway.Gateway {
-	t.Helper()
+// options are those of a gateway with the demo and the puppet.
+func options(change ...func(*gateway.Options)) gateway.Options {
 	o := gateway.Options{Harnesses: []gateway.Registration{
 		{Harness: acp.New(acp.Agent{ID: protocol.HarnessDemo}), Path: os.Args[0], Args: []string{"demo-agent"}},
 		{Harness: &puppet{id: puppetID}, Path: os.Args[0], Args: []string{"puppet"}},
@@ -54,7 +53,13 @@ func open(t testing.TB, change ...func(*gateway.Options)) *gateway.Gateway {
 	for _, c := range change {
 		c(&o)
 	}
-	g, err := gateway.New(o)
+	return o
+}
+
+// open makes a gateway with the demo and the puppet, ended with the test.
+func open(t testing.TB, change ...func(*gateway.Options)) *gateway.Gateway {
+	t.Helper()
+	g, err := gateway.New(options(change...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +115,8 @@ type peer struct {
 	conn   wire
 	stream *transport.Stream
 	sub    *gateway.Subscriber
+	// stop ends the connection before the test does.
+	stop func()
 
 	mu     sync.Mutex
 	grown  *sync.Cond
@@ -135,7 +142,7 @@ func connect(t testing.TB, g *gateway.Gateway, o gateway.ConnectOptions) *peer {
 		defer close(read)
 		p.read()
 	}()
-	t.Cleanup(func() {
+	p.stop = sync.OnceFunc(func() {
 		p.hold(false)
 		_ = p.stream.Finish(context.Background())
 		p.stream.Wait()
@@ -143,6 +150,7 @@ func connect(t testing.TB, g *gateway.Gateway, o gateway.ConnectOptions) *peer {
 		<-read
 		p.verdict()
 	})
+	t.Cleanup(p.stop)
 	return p
 }
 
