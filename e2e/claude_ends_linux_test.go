@@ -15,7 +15,7 @@ type moment struct {
 	// reach starts a turn and brings it there. It returns a command that must be gone
 	// after the cancel; "": none runs.
 	reach func(c *chat) (command string)
-	// story is what must come of it, the next turn not included.
+	// story is what must come of it, but for the next turn.
 	story []string
 }
 
@@ -51,7 +51,7 @@ var moments = []moment{
 			c.stalled("summary")
 			return ""
 		},
-		story: []string{"text: said before", "ended end_turn", "ended cancelled"},
+		story: []string{"text: said before", "ended end_turn", "text: Compaction canceled.", "ended cancelled"},
 	},
 	{
 		name: "wait for a retry",
@@ -67,19 +67,21 @@ var moments = []moment{
 		reach: func(c *chat) string {
 			pipe := c.pipe()
 			c.start(slowAgent + stalls)
+			c.until(textSeen)
+			c.stalled("default")
+			c.place.srv.Release("sub")
 			c.answer(c.asked(), protocol.AllowOnce, "")
 			c.heard(pipe, "up\n")
-			c.stalled("default")
 			return "sleep 302"
 		},
 		story: []string{"Agent completed: …", "text: word …", "Bash …", "asks Bash", "answered allow_once", "ended cancelled"},
 	},
 }
 
-// slowAgent has Claude Code start a sub-agent in the background that runs a command
-// without an end; then the main agent goes on.
+// slowAgent has Claude Code start a sub-agent in the background whose model waits at
+// a gate before it runs a command without an end; then the main agent goes on.
 const slowAgent = `[[tool name=Agent input={"description":"Wait","subagent_type":"general-purpose",` +
-	`"prompt":"[[tool input={\"command\":\"echo up > pipe; sleep 302\"}]]"}]] [[then]] `
+	`"prompt":"[[stall gate=sub]] [[tool input={\"command\":\"echo up > pipe; sleep 302\"}]]"}]] [[then]] `
 
 // A cancel lands at every moment: it is confirmed, what ran is gone, the process
 // stays, and the next turn runs in it.
@@ -108,7 +110,7 @@ func TestClaudeCancelledAnywhere(t *testing.T) {
 	}
 }
 
-// wantMoment compares a story whose tools may stand where the CLI puts them.
+// wantMoment compares a story that the next turn follows.
 func (c *chat) wantMoment(story []string) {
 	c.t.Helper()
 	c.tells(c.t, append(story, "text: and after", "ended end_turn")...)
@@ -121,8 +123,7 @@ func TestClaudeCancelsBackgroundWork(t *testing.T) {
 	requireCLI(t, claudeBinary)
 	c := newPlace(t).spawn(t).chat(protocol.HarnessClaudeCode)
 	pipe := c.pipe()
-	c.start(`[[tool name=Agent input={"description":"Wait","subagent_type":"general-purpose",` +
-		`"prompt":"[[stall gate=sub]] [[tool input={\"command\":\"echo up > pipe; sleep 302\"}]]"}]] [[then]] [[text say="It waits."]]`)
+	c.start(slowAgent + `[[text say="It waits."]]`)
 	c.rest("")
 	c.stalled("sub")
 	c.place.srv.Release("sub")

@@ -192,6 +192,17 @@ func TestCancelOfAWaitingPrompt(t *testing.T) {
 	wantUpdates(t, out, harness.Finished{Reason: protocol.StopCancelled, Raw: "cancelled"})
 }
 
+// The call of a sub-agent that was stopped in the background ends as cancelled, after
+// its turn, without the mark that others have.
+func TestToolStoppedInTheBackground(t *testing.T) {
+	t.Parallel()
+	tr := behind(t)
+	feed(tr, `{"type":"assistant","parent_tool_use_id":"t1","agent_id":"a1","message":{"id":"s","content":[{"type":"tool_use","id":"t2","name":"Bash","input":{"command":"sleep 9"}}]}}`, tasksNone)
+	wantUpdates(t, feed(tr, `{"type":"user","parent_tool_use_id":"t1","agent_id":"a1","tool_use_result":"User rejected tool use",
+		"message":{"content":[{"type":"tool_result","tool_use_id":"t2","is_error":true,"content":"The user doesn't want to proceed"}]}}`),
+		harness.ToolSet{Call: "t2", Owner: "t1", State: &protocol.CancelledState{}})
+}
+
 // With the main agent idle a cancel stops each task.
 func TestCancelBetweenTurnsStopsTasks(t *testing.T) {
 	t.Parallel()

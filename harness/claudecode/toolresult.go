@@ -51,15 +51,18 @@ func (t *translator) onToolResult(c content, s spoken) {
 
 // wasStopped says whether a call ended because the turn was interrupted. Such a
 // result reads as the user's refusal, but nobody decided on a permission: a
-// refusal names its decision. Without the mark, an older CLI's, a cancel of ours
-// is what there is to go by.
+// refusal names its decision. Without the mark, an older CLI's or that of a
+// sub-agent stopped in the background, a cancel of ours is what there is to go by,
+// or the CLI's own word for it.
 func (t *translator) wasStopped(c content, s spoken) bool {
-	for _, m := range objects[resultMeta](s.ResultMeta) {
+	marks := objects[resultMeta](s.ResultMeta)
+	for _, m := range marks {
 		if m.ID == c.ToolUseID {
 			return m.NotRun == "user-rejected" && m.Decision.Kind() != '{'
 		}
 	}
-	return t.turn != nil && t.turn.cancelled
+	rejected := len(marks) == 0 && s.Structured.Kind() == '"' && protocol.Unquote(s.Structured) == "User rejected tool use"
+	return rejected || t.turn != nil && t.turn.cancelled
 }
 
 // outputOf is what the model read: its text, and, where it read more than text,
