@@ -17,7 +17,7 @@ import (
 const (
 	// DefaultDrainTimeout is how long running turns may go on at a shutdown.
 	DefaultDrainTimeout = 10 * time.Second
-	// DefaultMaxLagBytes is how far a pausing connection may fall behind.
+	// DefaultMaxLagBytes is how far a connection may fall behind.
 	DefaultMaxLagBytes = 64 << 20
 	// DefaultMaxSessions is how many sessions may be open at once.
 	DefaultMaxSessions = 10_000
@@ -92,8 +92,9 @@ type Options struct {
 	MaxMessageBytes int64
 	// MaxLineBytes bounds a line from a harness; 0: 64 MiB.
 	MaxLineBytes int
-	// MaxLagBytes is how far a pausing connection may fall behind before its
-	// sessions' harnesses are no longer read; 0: 64 MiB.
+	// MaxLagBytes is how far a connection may fall behind in one session before the log
+	// no longer spares what it has yet to read, or, where the connection pauses, before
+	// that session's harness is no longer read; 0: 64 MiB.
 	MaxLagBytes int64
 	// MaxSessions bounds the sessions that are open at once: started, and not
 	// closed; 0: 10,000. A turn/start beyond it is refused as overloaded.
