@@ -159,7 +159,7 @@ func TestAttachNowhere(t *testing.T) {
 // told, and sees what the new one does.
 func TestAttachReturns(t *testing.T) {
 	t.Parallel()
-	s := serveOn(t)
+	s := serveOn(t, "--log", "memory")
 	play(t, s.connect(), "s", "tool")
 	a := s.beside("attach", "s")
 	a.says(&a.talk, `up to event 22`)
@@ -167,7 +167,7 @@ func TestAttachReturns(t *testing.T) {
 	a.says(&a.talk, `^session ended: shutdown$`)
 	a.says(&a.talk, `trying again`)
 	again := &served{t: t, dir: s.dir, file: s.file, url: s.url}
-	again.begin([]string{"serve", "--listen", strings.TrimSuffix(strings.TrimPrefix(s.url, "ws://"), "/"), "--state-dir", s.dir})
+	again.begin([]string{"serve", "--listen", strings.TrimSuffix(strings.TrimPrefix(s.url, "ws://"), "/"), "--state-dir", s.dir, "--log", "memory"})
 	again.says(&again.talk, `listening on`)
 	a.says(&a.talk, `is gone with its sessions`)
 	play(t, again.connect(), "s", "think")
@@ -175,4 +175,34 @@ func TestAttachReturns(t *testing.T) {
 	a.says(&a.out, `this is the answer`)
 	a.ends(os.Interrupt, 0)
 	again.ends(syscall.SIGTERM, 0)
+}
+
+// TestAttachOutlives: with a log on disk a restart takes nothing away: who watches goes
+// on where it was, is told of no loss, and sees nothing twice.
+func TestAttachOutlives(t *testing.T) {
+	t.Parallel()
+	s := serveOn(t)
+	play(t, s.connect(), "s", "tool")
+	a := s.beside("attach", "s", "--json")
+	a.says(&a.out, `"seq":22,`)
+	s.ends(syscall.SIGTERM, 0)
+	a.says(&a.talk, `trying again`)
+	again := &served{t: t, dir: s.dir, file: s.file, url: s.url}
+	again.begin([]string{"serve", "--listen", strings.TrimSuffix(strings.TrimPrefix(s.url, "ws://"), "/"), "--state-dir", s.dir})
+	again.says(&again.talk, `listening on`)
+	a.says(&a.talk, `connected again`)
+	play(t, again.connect(), "s", "think")
+	a.says(&a.out, `"text":"think"(?s:.)*"type":"turn.ended"`)
+	a.ends(os.Interrupt, 0)
+	again.ends(syscall.SIGTERM, 0)
+	if talk := a.talk.String(); strings.Contains(talk, "gone") || strings.Contains(talk, "lost:") {
+		t.Errorf("a loss is told of: %s", talk)
+	}
+	if err := os.WriteFile(s.dir+"/seen", a.out.bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v := &served{t: t, dir: t.TempDir()}
+	if v.begin([]string{"verify", s.dir + "/seen"}); v.wait() != 0 {
+		t.Errorf("what was seen is not lawful: %s%s", v.out.String(), v.talk.String())
+	}
 }

@@ -27,6 +27,8 @@ type limits struct {
 	// line bounds a harness's line, message a client's, lag what stdio may be
 	// behind.
 	line, message, lag size
+	// event bounds what of an event may be cut.
+	event size
 	// sessions bounds those that are open.
 	sessions int64
 	// idle is how long a harness is kept without a turn; 0: for ever.
@@ -35,18 +37,20 @@ type limits struct {
 
 // Defaults that packages below have, but do not name.
 const (
-	defaultLine = 64 << 20
-	defaultIdle = 5 * time.Minute
+	defaultLine  = 64 << 20
+	defaultEvent = 8 << 20
+	defaultIdle  = 5 * time.Minute
 )
 
 // flags declares them.
 func (l *limits) flags(cmd *cobra.Command) {
-	l.line, l.message, l.lag = defaultLine, protocol.DefaultMaxMessageBytes, gateway.DefaultMaxLagBytes
+	l.line, l.message, l.lag, l.event = defaultLine, protocol.DefaultMaxMessageBytes, gateway.DefaultMaxLagBytes, defaultEvent
 	f := cmd.Flags()
 	f.StringArrayVar(&l.roots, "workspace-root", nil, "agents may work only in and below this directory (repeatable; default: anywhere)")
 	f.BoolVar(&l.mcpStdio, "allow-mcp-stdio", false, "let clients beyond this machine name commands as MCP servers")
 	f.Var(&l.line, "max-line-bytes", "the longest line of a harness; a longer one is dropped, with a remark in the log")
 	f.Var(&l.message, "max-message-bytes", "the longest line of a client; a longer one is refused")
+	f.Var(&l.event, "max-event-bytes", "what is kept of a tool's output; the rest is cut, and that is marked")
 	f.Var(&l.lag, "max-lag-bytes", "how far the reader of --stdio may be behind before its harnesses wait for it")
 	f.Int64Var(&l.sessions, "max-sessions", gateway.DefaultMaxSessions, "how many sessions may be open at once")
 	f.DurationVar(&l.idle, "idle-timeout", defaultIdle, "how long a harness's process is kept without a turn; 0: for ever")
@@ -72,7 +76,7 @@ func (l *limits) apply(o *gateway.Options) error {
 	}
 	o.AllowMCPStdio = l.mcpStdio
 	o.MaxLineBytes, o.MaxMessageBytes, o.MaxLagBytes, o.MaxSessions = int(l.line), int64(l.message), int64(l.lag), l.sessions
-	o.IdleTimeout = l.idle
+	o.MaxEventBytes, o.IdleTimeout = int(l.event), l.idle
 	if l.idle == 0 {
 		o.IdleTimeout = -time.Millisecond // its zero is the default
 	}

@@ -19,6 +19,8 @@ type serveFlags struct {
 	setup
 	network
 	limits
+	consent
+	store
 	// stdio is served on where nothing else is, or where it was asked for.
 	stdio bool
 	// drain is how long running turns may go on; 0: not at all.
@@ -41,7 +43,8 @@ start; its file's path is printed, and never the token. Beyond loopback it needs
 (--tls-cert, --tls-key) or a proxy that brings it (--behind-proxy), and the name that
 clients use (--allowed-host). GET /healthz and /readyz answer everybody.
 --dial connects to a client that cannot connect to us, again and again. All of them
-may be given at once, and --stdio with them; they serve the same sessions.
+may be given at once, and --stdio with them; they serve the same sessions, which are
+kept in --state-dir then, and are there again after a restart.
 
 It ends on SIGTERM, SIGINT or SIGHUP and when a client calls shutdown: running turns
 may then go on for --drain-timeout and are cancelled after it. On --stdio it also ends
@@ -63,6 +66,8 @@ Exit codes: 0 ended in order; 2 usage; 3 something was left unsaid or would not 
 	f.setup.flags(cmd)
 	f.network.flags(cmd)
 	f.limits.flags(cmd)
+	f.consent.flags(cmd)
+	f.store.flags(cmd)
 	cmd.Flags().BoolVar(&f.stdio, "stdio", true, "serve on stdin and stdout (default: unless --listen or --dial is given)")
 	cmd.Flags().Lookup("stdio").DefValue = "" // the text says it better than "true"
 	cmd.Flags().DurationVar(&f.drain, "drain-timeout", gateway.DefaultDrainTimeout, "how long running turns may go on after a signal or shutdown")
@@ -80,7 +85,10 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	case f.drain < 0:
 		return fmt.Errorf("--drain-timeout %s: want a time that is not negative", f.drain)
 	}
-	return f.network.check(cmd)
+	if err := f.network.check(cmd); err != nil {
+		return err
+	}
+	return f.store.check(&f.network)
 }
 
 // serve joins gateway, transports and signals, and waits for the end.
@@ -90,7 +98,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	}
 	o, err := f.options()
 	if err == nil {
-		err = f.limits.apply(&o)
+		err = errors.Join(f.limits.apply(&o), f.consent.apply(&o))
 	}
 	if err != nil {
 		return usage("%w", err)
@@ -102,7 +110,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	signals, usual := stopSignals()
 	defer usual()
 	adoptOrphans()
-	gw, err := gateway.New(o)
+	gw, err := f.newGateway(&f.network, o)
 	if err != nil {
 		return usage("%w", err)
 	}

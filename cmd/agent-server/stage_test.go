@@ -189,7 +189,7 @@ func (s *stage) serve(ts *testscript.TestScript, args []string) {
 	}
 	s.server = &stage{env: s.env, as: "served."}
 	ts.Check(os.WriteFile(ts.MkAbs("token"), []byte(canary+"\n"), 0o600))
-	s.server.start(ts, append([]string{"agent-server", "serve", "--listen", "0", "--token-file", ts.MkAbs("token")}, args...))
+	s.server.start(ts, append([]string{"agent-server", "serve", "--listen", "0", "--token-file", ts.MkAbs("token"), "--state-dir", ts.MkAbs("state")}, args...))
 	address := regexp.MustCompile(`listening on (\S+)`)
 	if !s.server.talk.await(address) {
 		ts.Fatalf("it does not listen: %s", s.server.talk.String())

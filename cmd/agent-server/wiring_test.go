@@ -41,7 +41,7 @@ func TestAvailable(t *testing.T) {
 		"demo": "", "here": "", "acp": "",
 		"gone":        "its executable cannot be found: exec: \"/no/such/agent\"",
 		"claude-code": "its executable cannot be found",
-		"codex-sdk":   "no harness of that name (available here: demo, here)",
+		"nobody":      "no harness of that name (available here: demo, here)",
 		"":            "no harness of that name",
 	} {
 		switch err := available(o, id); {

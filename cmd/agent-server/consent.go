@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"agent-server/broker"
+	"agent-server/gateway"
+)
+
+// maxPolicy bounds a policy's file, in bytes.
+const maxPolicy = 1 << 20
+
+// consent is what the operator decides of permissions, before anybody is asked and
+// where nobody answers.
+type consent struct {
+	// policy is a file; "": everything is asked.
+	policy string
+	// timeout rejects what nobody has answered; 0: never.
+	timeout time.Duration
+}
+
+// flags declares them.
+func (c *consent) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&c.policy, "policy", "", "a file of rules that allow, deny or ask before anyone is asked")
+	f.DurationVar(&c.timeout, "permission-timeout", 0, "reject a permission request that nobody has answered for so long; 0: never")
+}
+
+// apply checks them and hands them to the gateway.
+func (c *consent) apply(o *gateway.Options) error {
+	if c.timeout < 0 || c.timeout > 0 && c.timeout < time.Millisecond {
+		return fmt.Errorf("--permission-timeout %s: want 0, or at least 1ms", c.timeout)
+	}
+	o.PermissionTimeout = c.timeout
+	if c.policy == "" {
+		return nil
+	}
+	info, err := os.Stat(c.policy)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--policy: %w", err)
+	case info.Size() > maxPolicy:
+		return fmt.Errorf("--policy %s: it is longer than %d bytes", c.policy, maxPolicy)
+	}
+	text, err := os.ReadFile(c.policy)
+	if err != nil {
+		return fmt.Errorf("--policy: %w", err)
+	}
+	rules, err := broker.ParsePolicy(text)
+	if err != nil {
+		return fmt.Errorf("--policy %s: %w", c.policy, err)
+	}
+	o.Policy = rules
+	return nil
+}

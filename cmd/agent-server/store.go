@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"agent-server/eventlog"
+	"agent-server/eventlog/sqlite"
+	"agent-server/gateway"
+)
+
+// The engines that a log can have.
+const (
+	// logMemory ends with the process.
+	logMemory = "memory"
+	// logSQLite is on disk, in the state directory.
+	logSQLite = "sqlite"
+)
+
+// store is where events are kept.
+type store struct {
+	// engine is one of the two; "": memory on stdio alone, else sqlite.
+	engine string
+}
+
+// flags declares it.
+func (s *store) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.engine, "log", "",
+		"where events are kept: memory, or sqlite in --state-dir, which outlives the process (default: sqlite with --listen or --dial)")
+}
+
+// check completes it, and the state directory that it needs.
+func (s *store) check(n *network) (err error) {
+	switch {
+	case s.engine == "" && n.used():
+		s.engine = logSQLite
+	case s.engine == "":
+		s.engine = logMemory
+	case !slices.Contains([]string{logMemory, logSQLite}, s.engine):
+		return fmt.Errorf("--log: %q is none of %s, %s", s.engine, logMemory, logSQLite)
+	}
+	if s.engine == logSQLite && n.stateDir == "" {
+		n.stateDir, err = stateDir()
+	}
+	return err
+}
+
+// open opens the log, which is the gateway's from then on: it closes it.
+func (s *store) open(n *network, log *zap.Logger) (eventlog.Log, error) {
+	if s.engine != logSQLite {
+		return nil, nil // the gateway's own
+	}
+	dir := filepath.Join(n.stateDir, "log")
+	l, err := sqlite.Open(dir, sqlite.Options{Report: func(err error) { log.Warn("the log keeps more than it should", zap.Error(err)) }})
+	switch {
+	case errors.Is(err, sqlite.ErrInUse):
+		return nil, fmt.Errorf("another gateway has the log in %s: give another --state-dir, or --log %s: %w", dir, logMemory, err)
+	case err != nil:
+		return nil, fmt.Errorf("opening the log in %s: %w", dir, err)
+	}
+	return l, nil
+}
+
+// newGateway makes a gateway on it. What cannot be made leaves no log open.
+func (s *store) newGateway(n *network, o gateway.Options) (*gateway.Gateway, error) {
+	l, err := s.open(n, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	if l == nil {
+		return gateway.New(o)
+	}
+	o.Log = l
+	gw, err := gateway.New(o)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return gw, nil
+}
