@@ -116,7 +116,7 @@ func (c *child) write(lines []byte, prompt bool) {
 		return
 	}
 	c.refused += int64(len(lines))
-	c.s.gw.zap.Warn("harness takes no input", zap.String("session", c.s.id), zap.Int("gen", c.gen), zap.Error(err))
+	c.s.gw.zap.Warn("harness takes no input", c.s.about(zap.Int("gen", c.gen), zap.Error(err))...)
 	switch {
 	case errors.Is(err, process.ErrStdinFull):
 		c.stop(false) // the line is lost to it: what it did without would be another's wish
@@ -168,7 +168,7 @@ func (c *child) feed(in session.Input) {
 func (c *child) Line(line []byte) {
 	<-c.ready
 	if limit := c.s.gw.o.MaxLagBytes; c.s.cursors.behind(limit) != nil {
-		log := c.s.gw.zap.With(zap.String("session", c.s.id), zap.Int("gen", c.gen))
+		log := c.s.logger(c.gen)
 		log.Info("harness held: a connection is too far behind", zap.Int64("maxLagBytes", limit))
 		c.s.cursors.throttle(limit, c.over)
 		log.Info("harness goes on")
@@ -190,9 +190,9 @@ func (c *child) Exited(st process.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer close(c.gone)
-	s.gw.zap.Info("harness ended", zap.String("session", s.id), zap.Int("gen", c.gen), zap.Stringer("status", st))
+	s.gw.zap.Info("harness ended", s.about(zap.Int("gen", c.gen), zap.Stringer("status", st))...)
 	if st.Err != nil {
-		s.gw.zap.Warn("harness ended with a fault beside its exit", zap.String("session", s.id), zap.Int("gen", c.gen), zap.Error(st.Err))
+		s.gw.zap.Warn("harness ended with a fault beside its exit", s.about(zap.Int("gen", c.gen), zap.Error(st.Err))...)
 	}
 	s.drop(c)
 	s.gw.metrics.processes(-1, string(c.harness))

@@ -42,7 +42,7 @@ func (s *Session) usable() bool {
 	s.mender.stop(s.gw)
 	s.mender = nil
 	if err := s.mend(); err != nil {
-		s.gw.zap.Warn("session is still broken", zap.String("session", s.id), zap.Error(err))
+		s.gw.zap.Warn("session is still broken", s.about(zap.Error(err))...)
 		if !s.released {
 			s.mender = s.gw.ring(mendEvery, s.tryAgain)
 		}
@@ -69,7 +69,7 @@ func (s *Session) mend() (err error) {
 	// here would be everybody's.
 	defer func() {
 		if fault := recover(); fault != nil {
-			s.gw.zap.Error("mending a session panicked", zap.String("session", s.id), kindOfFault(fault), zap.Stack("stack"))
+			s.gw.zap.Error("mending a session panicked", s.about(kindOfFault(fault), zap.Stack("stack"))...)
 			err = errors.New("mending panicked")
 		}
 	}()

@@ -182,7 +182,7 @@ func (g *Gateway) turnInput(p protocol.TurnStartParams) (string, session.StartTu
 	} else {
 		turn = g.mint()
 	}
-	return id, session.StartTurn{TurnID: turn, Input: p.Input, Config: p.Config, IfBusy: p.IfBusy}
+	return id, session.StartTurn{TurnID: turn, Input: p.Input, Config: p.Config, IfBusy: p.IfBusy, Trace: traceOf(p.Meta)}
 }
 
 // turnCancel: a session that was never started has no turn either.

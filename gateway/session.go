@@ -55,6 +55,8 @@ type Session struct {
 	// its permission requests are counted as open.
 	ranAs   protocol.HarnessID
 	pending int
+	// turn is the turn that lines of the log belong to now; "": none.
+	turn string
 	// cwd is the directory of the turn asked for last.
 	cwd string
 	// broken is set while the log has not taken what was to be said; mender is the
@@ -152,7 +154,7 @@ func (s *Session) start(reg *Registration, in session.StartTurn) (d door, moved 
 func (s *Session) open(reg *Registration) door {
 	info, err := s.gw.openLog(s.id)
 	if err != nil {
-		s.gw.zap.Error("session log cannot be opened", zap.String("session", s.id), zap.Error(err))
+		s.gw.zap.Error("session log cannot be opened", s.about(zap.Error(err))...)
 		return barred
 	}
 	if s.gw.live.Add(1) > s.gw.o.MaxSessions {
@@ -204,22 +206,25 @@ func (s *Session) drain() {
 		in := s.queue[0]
 		s.queue = s.queue[1:]
 		s.hear(in)
+		s.mind()
 		now := time.Now().UnixMilli()
 		out := s.machine.Step(now, in)
 		if s.gw.o.Observer != nil {
 			s.gw.o.Observer.Stepped(s.id, now, in, out)
 		}
+		s.mind()
 		s.perform(out)
 		s.nameNative()
 		s.countPending()
 	}
 	s.queue = s.queue[:0]
+	s.unmind()
 }
 
 // caught gives up a session in which something has panicked; deferred.
 func (s *Session) caught() {
 	if fault := recover(); fault != nil {
-		s.gw.zap.Error("a session panicked", zap.String("session", s.id), kindOfFault(fault), zap.Stack("stack"))
+		s.gw.zap.Error("a session panicked", s.about(kindOfFault(fault), zap.Stack("stack"))...)
 		s.poison("internal error in session " + s.id)
 	}
 }
@@ -230,7 +235,7 @@ func (s *Session) caught() {
 func (s *Session) perform(out session.Output) {
 	records := s.encoder.records(out.Events)
 	if err := s.append(out.Admit, records); err != nil {
-		s.gw.zap.Error("session log cannot be written", zap.String("session", s.id), zap.Error(err))
+		s.gw.zap.Error("session log cannot be written", s.about(zap.Error(err))...)
 		s.poison(logFault(s.id))
 		return
 	}
@@ -308,7 +313,7 @@ func (s *Session) letGo() {
 // remark logs what a machine or a translator found worth a remark.
 func (s *Session) remark(out session.Output) {
 	for _, d := range out.Diagnostics {
-		s.gw.zap.Info(d.Message, zap.String("session", s.id), zap.String("detail", d.Detail))
+		s.gw.zap.Info(d.Message, s.about(zap.String("detail", d.Detail))...)
 	}
 }
 

@@ -111,12 +111,12 @@ func (c *child) born(proc *process.Process, err error) {
 	}
 	c.proc = proc
 	s.gw.metrics.born(c.harness, c.gen)
-	s.gw.zap.Info("harness started", zap.String("session", s.id), zap.Int("pid", proc.PID()), zap.Int("gen", c.gen))
+	s.gw.zap.Info("harness started", s.about(zap.Int("pid", proc.PID()), zap.Int("gen", c.gen))...)
 	if c.doomed || c.late || c.machine != s.machine {
 		proc.Kill() // it has heard of nothing yet: there is nothing to end in order
 	} else if len(c.held) > 0 {
 		if err := proc.Write(c.held); err != nil {
-			s.gw.zap.Warn("harness takes no input", zap.String("session", s.id), zap.Int("gen", c.gen), zap.Error(err))
+			s.gw.zap.Warn("harness takes no input", s.about(zap.Int("gen", c.gen), zap.Error(err))...)
 			proc.Stop()
 		}
 		c.written()
@@ -135,7 +135,7 @@ func (c *child) giveUp() {
 	if c.proc != nil || !slices.Contains(s.children, c) {
 		return
 	}
-	s.gw.zap.Error("a harness cannot be started in time", zap.String("session", s.id), zap.Int("gen", c.gen))
+	s.gw.zap.Error("a harness cannot be started in time", s.about(zap.Int("gen", c.gen))...)
 	c.late = true
 	c.tell(session.SpawnFailed{Gen: c.gen, Message: fmt.Sprintf("starting harness %s: no answer within %v", c.harness, s.gw.spawnBound)})
 	s.succeed()

@@ -20,6 +20,9 @@ type StartTurn struct {
 	Input protocol.Input
 	// Config is how to run it; its harness is the id as the client wrote it.
 	Config protocol.RunConfig
+	// Trace is a trace context, the _meta of the turn's first and last event; nil:
+	// none. It is no part of the turn's identity.
+	Trace protocol.Object
 	// IfBusy is what to do while another turn is open; "" is reject, and leaves
 	// the disposition out of the answer.
 	IfBusy protocol.IfBusy

@@ -13,6 +13,8 @@ type turn struct {
 	// cfg is the turn's config, under the session's own harness id.
 	cfg protocol.RunConfig
 
+	// trace is the _meta of its first and last event; nil: none.
+	trace protocol.Object
 	// created is true once session.created was said in this turn.
 	created bool
 	// written is true once the harness has the prompt: from then on it is never
@@ -51,7 +53,7 @@ type turn struct {
 func (m *Machine) run(in StartTurn) {
 	cfg := in.Config
 	cfg.Harness = m.info.ID
-	m.open(&turn{id: in.TurnID, input: in.Input, cfg: cfg}, in.Input, nil)
+	m.open(&turn{id: in.TurnID, input: in.Input, cfg: cfg, trace: in.Trace}, in.Input, in.Trace)
 	m.provide()
 }
 
@@ -105,7 +107,7 @@ func (m *Machine) endTurn(e ending) {
 	m.endMessage()
 	m.emit(&protocol.TurnEnded{
 		SessionID: m.o.SessionID, TurnID: t.id, StopReason: e.reason, FinishReason: optional(e.raw),
-		Tokens: e.tokens, Cost: e.cost, Error: e.err, Timestamp: m.now,
+		Tokens: e.tokens, Cost: e.cost, Error: e.err, Timestamp: m.now, Meta: t.trace,
 	})
 	m.turn = nil
 	t.input, t.parts = protocol.Input{}, nil // a tool left open holds its turn, not its text
