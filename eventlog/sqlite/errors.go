@@ -57,7 +57,12 @@ func (e *DamageError) Is(target error) bool { return target == ErrDamaged }
 var ErrNewer = errors.New("session log was written by a newer version")
 
 // NewerError says which schema was found, and which is the newest one known.
-type NewerError struct{ Have, Know int }
+type NewerError struct {
+	// Have is the file's schema.
+	Have int
+	// Know is the newest one that this version knows.
+	Know int
+}
 
 // Error names both.
 func (e *NewerError) Error() string {

@@ -113,7 +113,7 @@ func sweepSome(conn *sqlite.Conn) (more bool, err error) {
 		return false, err
 	}
 	if conn.Changes() > 0 {
-		return true, nil
+		return true, giveBackPages(conn)
 	}
 	stmt, err = conn.Prepare("DELETE FROM removals WHERE place = ?")
 	if err != nil {
@@ -123,8 +123,11 @@ func sweepSome(conn *sqlite.Conn) (more bool, err error) {
 	if err := execute(stmt); err != nil {
 		return false, err
 	}
-	return true, run(conn, "PRAGMA incremental_vacuum")
+	return true, giveBackPages(conn)
 }
+
+// giveBackPages makes the file smaller by some of the pages that nothing uses.
+func giveBackPages(conn *sqlite.Conn) error { return run(conn, "PRAGMA incremental_vacuum(256)") }
 
 // retain lets go the sessions that are too old or too many, the one first whose
 // last append is the longest ago. One that is open, or whose turn runs, is spared,

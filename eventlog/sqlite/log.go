@@ -215,14 +215,15 @@ func (l *Log) lookup(id string) (*session, error) {
 	if s != nil {
 		return s, nil
 	}
+	r, known, err := l.find(id)
+	if err != nil || !known {
+		return nil, err
+	}
+	// Nobody has changed the row since: who does is in sessions first.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s := l.sessions[id]; s != nil {
 		return s, nil
-	}
-	r, known, err := l.find(id)
-	if err != nil || !known {
-		return nil, err
 	}
 	s = newSession(l, r)
 	l.sessions[id] = s

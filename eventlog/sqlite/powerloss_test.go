@@ -88,7 +88,7 @@ func TestLaw104_powerLoss(t *testing.T) {
 	fs := newHookFS(t)
 	fs.set(func(o op) verdict {
 		// A log that is only being made holds nothing that could be lost.
-		if ops++; acked > 0 && ops%stride(opWrite) == 0 {
+		if ops++; acked > 0 && ops%thin() == 0 {
 			for name, loss := range losses {
 				survives(t, name, d.image(t, loss), steps, acked)
 			}

@@ -81,13 +81,19 @@ func TestLaw108_openIsSpared(t *testing.T) {
 			if info, err := l.Open("s2"); !errors.Is(err, eventlog.ErrPruned) || info.NextSeq != 11 {
 				t.Errorf("one that was let go: %+v, %v", info, err)
 			}
-			l.Release("s0")
 			o.MaxAge = time.Minute
-			if err := l.retain(o); err != nil {
-				t.Fatal(err)
-			}
-			if got := held(t, l); !slices.Equal(got, []string{"s1"}) {
-				t.Errorf("held are %v once s0 is released, want the one that runs", got)
+			for _, want := range [][]string{{"s0", "s1"}, {"s1"}, nil} {
+				c.ms.Add(time.Hour.Milliseconds())
+				if err := l.retain(o); err != nil {
+					t.Fatal(err)
+				}
+				if got := held(t, l); !slices.Equal(got, want) {
+					t.Errorf("held are %v, want %v", got, want)
+				}
+				if l.Release("s0"); want != nil && len(want) == 1 {
+					push(t, l, "s1", 12, 1) // its turn ends
+					l.Release("s1")
+				}
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 
 // every thins the sweeps over all places where something may go wrong: each nth is
 // tried, 1 for all of them.
-var every = flag.Int("every", 8, "try each nth place of a sweep")
+var every = flag.Int("every", 7, "try each nth place of a sweep")
 
 // slow thins them further.
 var slow = 1
