@@ -32,6 +32,9 @@ func TestRecordingsThroughTheMachine(t *testing.T) {
 			for _, v := range s.v.Finish() {
 				t.Errorf("%v", v)
 			}
+			if id, open := s.m.Active(); open {
+				t.Errorf("turn %s is still open", id)
+			}
 			got := strings.Join(s.ends, " ")
 			if want, ok := recordedEnds[name]; !ok {
 				t.Errorf("no end is written down; it is %q", got)
@@ -49,7 +52,9 @@ type stage struct {
 	v     *verify.Verifier
 	cfg   protocol.RunConfig
 	turns int
-	gen   int
+	// steered counts the prompts that were put into a turn that ran.
+	steered int
+	gen     int
 	// writes are recorded ids that wait for ours, by what is to be written: a
 	// user line, or a control request of a subtype. renames maps those found.
 	writes  map[string][]string
@@ -138,11 +143,16 @@ func (s *stage) start(uuid string) {
 
 func (s *stage) turn() string { return "turn-" + strconv.Itoa(s.turns) }
 
-// prompt starts a turn, unless one runs: a gateway holds such prompts back.
+// prompt starts a turn. While one runs it is put into that, as its driver did.
 func (s *stage) prompt(w written) {
 	if _, active := s.m.Active(); !active {
 		s.start(w.UUID)
+		return
 	}
+	s.steered++
+	s.writes["user"] = []string{w.UUID}
+	s.step(session.StartTurn{Token: 4, TurnID: "steered-" + strconv.Itoa(s.steered), Input: protocol.TextInput("and that"),
+		Config: s.cfg, IfBusy: protocol.BusySteer})
 }
 
 func (s *stage) interrupt(w written) {

@@ -1,8 +1,8 @@
 package claudecode
 
 // recordedEnds says how the turns of each recording end, those among them that
-// background tasks began. Prompts that a recording's driver queued inside the CLI a
-// gateway would have held back: what they began counts as begun by nobody.
+// background tasks began. Prompts that a recording's driver queued inside the CLI
+// are steered into the turn that runs, or wait for its end where it has not begun.
 var recordedEnds = map[string]string{
 	"01_simple_turn":                                     "end_turn",
 	"02_partial_deltas":                                  "end_turn",
@@ -16,7 +16,7 @@ var recordedEnds = map[string]string{
 	"11_interrupt_mid_tool":                              "cancelled end_turn",
 	"13_interrupt_idle":                                  "end_turn end_turn",
 	"14_multi_turn":                                      "end_turn end_turn end_turn",
-	"15_queued_prompts":                                  "end_turn end_turn",
+	"15_queued_prompts":                                  "end_turn",
 	"16_set_model_and_mode":                              "end_turn end_turn end_turn end_turn end_turn end_turn",
 	"17a_resume_first":                                   "end_turn",
 	"17b_resume_second":                                  "end_turn",
@@ -48,7 +48,7 @@ var recordedEnds = map[string]string{
 	"33c_prompt_too_long":                                "end_turn end_turn end_turn",
 	"34_slash_commands":                                  "end_turn end_turn end_turn end_turn end_turn",
 	"35_malformed_stdin_line":                            "error:process_exit",
-	"35b_json_but_unknown_type":                          "error:process_exit",
+	"35b_json_but_unknown_type":                          "error:process_exit error:process_exit",
 	"36_unknown_control_request":                         "error:process_exit",
 	"37_no_initialize":                                   "end_turn",
 	"38_stdin_eof_mid_turn":                              "end_turn",
@@ -91,7 +91,7 @@ var recordedEnds = map[string]string{
 	"59_big_stdin_back_to_back":                          "end_turn",
 	"60_permission_unanswered_5min":                      "end_turn",
 	"61_stream_stall_watchdog":                           "end_turn",
-	"62_priority_now":                                    "cancelled end_turn",
+	"62_priority_now":                                    "end_turn",
 	"62c_cancel_queued":                                  "cancelled",
 	"63_should_query_false":                              "end_turn end_turn",
 	"64_stop_background_task":                            "end_turn",
