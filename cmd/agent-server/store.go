@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -26,12 +27,20 @@ const (
 type store struct {
 	// engine is one of the two; "": memory on stdio alone, else sqlite.
 	engine string
+	// maxAge, maxBytes and maxSessions let sessions on disk go; 0: never.
+	maxAge      time.Duration
+	maxBytes    size
+	maxSessions int
 }
 
 // flags declares it.
 func (s *store) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.engine, "log", "",
 		"where events are kept: memory, or sqlite in --state-dir, which outlives the process (default: sqlite with --listen or --dial)")
+	f := cmd.Flags()
+	f.DurationVar(&s.maxAge, "log-max-age", 0, "sqlite: let a session go that nothing was added to for so long (default: never)")
+	f.Var(&s.maxBytes, "log-max-bytes", "sqlite: let the oldest sessions go above so many bytes of all (default: never)")
+	f.IntVar(&s.maxSessions, "log-max-sessions", 0, "sqlite: let the oldest sessions go above so many (default: never)")
 }
 
 // check completes it, and the state directory that it needs.
@@ -43,6 +52,13 @@ func (s *store) check(n *network) (err error) {
 		s.engine = logMemory
 	case !slices.Contains([]string{logMemory, logSQLite}, s.engine):
 		return fmt.Errorf("--log: %q is none of %s, %s", s.engine, logMemory, logSQLite)
+	}
+	retains := s.maxAge != 0 || s.maxBytes != 0 || s.maxSessions != 0
+	switch {
+	case retains && s.engine != logSQLite:
+		return fmt.Errorf("--log-max-age, --log-max-bytes and --log-max-sessions are of use with --log %s alone", logSQLite)
+	case s.maxAge < 0 || s.maxSessions < 0:
+		return errors.New("--log-max-age and --log-max-sessions: want what is not negative")
 	}
 	if s.engine == logSQLite && n.stateDir == "" {
 		n.stateDir, err = stateDir()
@@ -56,7 +72,8 @@ func (s *store) open(n *network, log *zap.Logger) (eventlog.Log, error) {
 		return nil, nil // the gateway's own
 	}
 	dir := filepath.Join(n.stateDir, "log")
-	l, err := sqlite.Open(dir, sqlite.Options{Report: func(err error) { log.Warn("the log keeps more than it should", zap.Error(err)) }})
+	l, err := sqlite.Open(dir, sqlite.Options{MaxAge: s.maxAge, MaxBytes: int64(s.maxBytes), MaxSessions: s.maxSessions,
+		Report: func(err error) { log.Warn("the log keeps more than it should", zap.Error(err)) }})
 	switch {
 	case errors.Is(err, sqlite.ErrInUse):
 		return nil, fmt.Errorf("another gateway has the log in %s: give another --state-dir, or --log %s: %w", dir, logMemory, err)
