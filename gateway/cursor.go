@@ -138,12 +138,14 @@ func (s *Session) unsubscribe(sub *Subscriber) {
 	s.cursors.leave(func(c *cursor) bool { return c.sub == sub })
 	sub.drop(s)
 	s.dropIdleFold()
+	s.missed()
 }
 
 // remove takes one cursor away.
 func (s *Session) remove(gone *cursor) {
 	s.cursors.leave(func(c *cursor) bool { return c == gone })
 	s.dropIdleFold()
+	s.missed()
 }
 
 // leave takes cursors off the list. The list is copied, not changed: wake may be going

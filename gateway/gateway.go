@@ -66,6 +66,8 @@ type Gateway struct {
 	// spawnBound bounds a start, closeBound what Close waits for processes.
 	spawnBound, closeBound time.Duration
 	natives                natives
+	// clientGrace is presence's.
+	clientGrace time.Duration
 	// done is closed when every session has ended, or its time is up.
 	done chan struct{}
 
@@ -90,7 +92,7 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{o: o, registry: registry, methods: methodTable(), log: o.Log, zap: o.Logger,
 		done: make(chan struct{}), halted: make(chan struct{}), told: make(chan struct{}),
 		stat: os.Stat, inspectBound: inspectBound, inspecting: make(chan struct{}, inspectors), replaying: make(chan struct{}, replays),
-		spawnBound: spawnBound, closeBound: closeBound, sessions: map[string]*Session{}, subscribers: map[*Subscriber]struct{}{}}
+		spawnBound: spawnBound, closeBound: closeBound, clientGrace: clientGrace, sessions: map[string]*Session{}, subscribers: map[*Subscriber]struct{}{}}
 	g.instance = g.mint()
 	g.identify()
 	g.metrics = newMetrics(o.Metrics, g)

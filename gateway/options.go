@@ -80,6 +80,9 @@ type Options struct {
 	// PermissionTimeout rejects a request that nobody has answered for so long; the
 	// turn goes on; 0: it waits for ever.
 	PermissionTimeout time.Duration
+	// DenyWithoutClient denies permission requests while no client receives the
+	// session, and has not for 10 s; false: they wait.
+	DenyWithoutClient bool
 	// MaxEventBytes bounds each text of an event that may be cut (a tool's output,
 	// raw data); 0: 8 MiB.
 	MaxEventBytes int
@@ -156,7 +159,8 @@ const restateAfter = 5 * time.Second
 // machineOptions are what every machine is made of.
 func (g *Gateway) machineOptions() session.Options {
 	o := session.Options{Seed: g.o.Seed(), HashKey: g.hashKey, MaxPermissionMode: g.o.MaxPermissionMode, Policy: g.o.Policy,
-		IdleTimeout: g.o.IdleTimeout.Milliseconds(), PermissionTimeout: g.o.PermissionTimeout.Milliseconds(), MaxEventBytes: g.o.MaxEventBytes}
+		IdleTimeout: g.o.IdleTimeout.Milliseconds(), PermissionTimeout: g.o.PermissionTimeout.Milliseconds(), MaxEventBytes: g.o.MaxEventBytes,
+		DenyWithoutClient: g.o.DenyWithoutClient}
 	if g.durable() {
 		o.RestateAfter = restateAfter.Milliseconds()
 	}

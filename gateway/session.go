@@ -55,6 +55,8 @@ type Session struct {
 	// its permission requests are counted as open.
 	ranAs   protocol.HarnessID
 	pending int
+	// alone: the machine was told that nobody is there.
+	alone bool
 	// turn is the turn that lines of the log belong to now; "": none.
 	turn string
 	// cwd is the directory of the turn asked for last.
@@ -172,7 +174,7 @@ func (s *Session) open(reg *Registration) door {
 		o.Admissions = append(o.Admissions, session.Admission(a))
 	}
 	s.next, s.ranAs = info.NextSeq, reg.Harness.Info().ID
-	s.reg, s.machine, s.over = reg, session.New(o), make(chan struct{})
+	s.reg, s.machine, s.over, s.alone = reg, session.New(o), make(chan struct{}), false
 	s.ran.Store(reg)
 	if s.gw.o.Observer != nil {
 		s.gw.o.Observer.Opened(o)
@@ -203,6 +205,7 @@ func (s *Session) drain() {
 	defer s.caught()
 	// A step may end the machine: what was queued for it then concerns nobody.
 	for len(s.queue) > 0 && s.machine != nil {
+		s.greet()
 		in := s.queue[0]
 		s.queue = s.queue[1:]
 		s.hear(in)
