@@ -12,6 +12,7 @@ import (
 	"agent-server/eventlog"
 )
 
+// identity is one a log, and lives exactly as long as Durable says.
 func identity(t *testing.T, e Engine) {
 	l := e.Open(t, 0)
 	id := l.(eventlog.Identity)
@@ -34,6 +35,8 @@ func identity(t *testing.T, e Engine) {
 	}
 }
 
+// catalog: a session's line has its facts, its range, its size and its times; a batch
+// without facts changes none.
 func catalog(t *testing.T, e Engine) {
 	l := e.Open(t, 0)
 	start := time.Now().UnixMilli()
@@ -107,6 +110,8 @@ func pages(t *testing.T, e Engine) {
 	}
 }
 
+// removed: a removed session is gone for readers, in the catalog and in its
+// admissions; its numbers go on, also after a reopen, and its new life is whole.
 func removed(t *testing.T, e Engine) {
 	l := e.Open(t, 0)
 	c := l.(eventlog.Catalog)

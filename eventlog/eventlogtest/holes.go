@@ -51,6 +51,7 @@ func judge(t *testing.T, got []eventlog.Record, after, head int64) {
 	}
 }
 
+// holes: of a long stream every durable event is left, and the newest part whole.
 func holes(t *testing.T, e Engine) {
 	const n = 20_000
 	l := e.Open(t, 0)
@@ -68,6 +69,7 @@ func holes(t *testing.T, e Engine) {
 	}
 }
 
+// unrestated: a delta that no snapshot restates is nowhere else, and stays.
 func unrestated(t *testing.T, e Engine) {
 	const n = 2 * eventlog.WindowRecords
 	l := e.Open(t, 0)
@@ -81,6 +83,8 @@ func unrestated(t *testing.T, e Engine) {
 	}
 }
 
+// unreadDeltas: what a connection has yet to read stays, deltas too, and is asked for
+// only when something has to go; once it is read it goes.
 func unreadDeltas(t *testing.T, e Engine) {
 	const n = 3 * eventlog.WindowRecords
 	l := e.Open(t, 0)

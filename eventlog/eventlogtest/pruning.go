@@ -7,6 +7,7 @@ import (
 	"agent-server/eventlog"
 )
 
+// pruning: over the budget the oldest whole turns go, and never the running one.
 func pruning(t *testing.T, e Engine) {
 	l := e.Open(t, 20_000)
 	fill(t, l, "s", 1, 10, 1, 900)
@@ -22,6 +23,7 @@ func pruning(t *testing.T, e Engine) {
 	}
 }
 
+// unread: what a connection has yet to read is over no budget.
 func unread(t *testing.T, e Engine) {
 	l := e.Open(t, 20_000)
 	cursor := int64(3)

@@ -42,6 +42,7 @@ func Run(t *testing.T, e Engine) {
 	}
 }
 
+// run runs tests by their names.
 func run(t *testing.T, e Engine, tests map[string]test) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, e) })
@@ -98,6 +99,7 @@ func delta(session string, seq, turn int64, size int) eventlog.Record {
 	return r
 }
 
+// fill appends records one at a time, as a running turn.
 func fill(t *testing.T, l eventlog.Log, session string, from, to, turn int64, size int) {
 	t.Helper()
 	for seq := from; seq <= to; seq++ {
@@ -108,6 +110,7 @@ func fill(t *testing.T, l eventlog.Log, session string, from, to, turn int64, si
 	}
 }
 
+// seqs lists what is read after a cursor.
 func seqs(t *testing.T, l eventlog.Log, session string, after int64) []int64 {
 	t.Helper()
 	var out []int64
@@ -134,6 +137,7 @@ func read(t *testing.T, l eventlog.Log, session string, after int64, page int) [
 	}
 }
 
+// order: what was put comes back, in order, and its parts are where the record says.
 func order(t *testing.T, e Engine) {
 	l := e.Open(t, 0)
 	fill(t, l, "s", 1, 50, 1, 40)
@@ -159,6 +163,7 @@ func order(t *testing.T, e Engine) {
 	}
 }
 
+// stale: an owner whose seq is not the next one is told which is.
 func stale(t *testing.T, e Engine) {
 	l := e.Open(t, 0)
 	fill(t, l, "s", 1, 3, 1, 10)
@@ -174,6 +179,7 @@ func stale(t *testing.T, e Engine) {
 	}
 }
 
+// atomic: of a batch with a hole nothing is stored, its admission neither.
 func atomic(t *testing.T, e Engine) {
 	l := e.Open(t, 0)
 	fill(t, l, "s", 1, 2, 1, 10)
@@ -191,6 +197,7 @@ func atomic(t *testing.T, e Engine) {
 	}
 }
 
+// cursors: the fence posts of a read, 0, the head, one before it and beyond.
 func cursors(t *testing.T, e Engine) {
 	l := e.Open(t, 0)
 	fill(t, l, "s", 1, 5, 1, 10)
@@ -205,6 +212,7 @@ func cursors(t *testing.T, e Engine) {
 	}
 }
 
+// budget: a read gives about as much as it was asked for, and never nothing.
 func budget(t *testing.T, e Engine) {
 	l := e.Open(t, 0)
 	fill(t, l, "s", 1, 10, 1, 1000)
@@ -216,6 +224,7 @@ func budget(t *testing.T, e Engine) {
 	}
 }
 
+// encodings: both encodings of a record come back, byte for byte.
 func encodings(t *testing.T, e Engine) {
 	l := e.Open(t, 0)
 	r := Record("s", 1, 3, 10)
@@ -238,6 +247,7 @@ func encodings(t *testing.T, e Engine) {
 	}
 }
 
+// unseen: a session that nobody appended to is no error.
 func unseen(t *testing.T, e Engine) {
 	l := e.Open(t, 0)
 	info, err := l.Open("s")
@@ -252,6 +262,7 @@ func unseen(t *testing.T, e Engine) {
 	}
 }
 
+// admissions come back in the order in which they were made, hash and all.
 func admissions(t *testing.T, e Engine) {
 	l := e.Open(t, 0)
 	for i, id := range []string{"a", "b"} {
@@ -266,6 +277,7 @@ func admissions(t *testing.T, e Engine) {
 	}
 }
 
+// independent: one session has nothing of another.
 func independent(t *testing.T, e Engine) {
 	l := e.Open(t, 0)
 	fill(t, l, "a", 1, 3, 1, 10)
@@ -275,6 +287,7 @@ func independent(t *testing.T, e Engine) {
 	}
 }
 
+// concurrent: readers that follow one appender miss nothing and see nothing twice.
 func concurrent(t *testing.T, e Engine) {
 	const n = 2000
 	l := e.Open(t, 0)

@@ -22,6 +22,7 @@ func (l *Log) Sessions(cursor string, limit int) (page []eventlog.Summary, next 
 		limit = math.MaxInt32
 	}
 	err = l.pool.with(func(conn *sqlite.Conn) error {
+		// One more than asked for says whether there is a next page.
 		page, err = readPage(conn, at, after, limit+1)
 		return err
 	})
@@ -38,7 +39,9 @@ func (l *Log) Sessions(cursor string, limit int) (page []eventlog.Summary, next 
 	return page, next, nil
 }
 
-// readPage reads up to limit summaries behind a place.
+// readPage reads up to limit summaries behind a place, along the index. A row that
+// is not what was written fails the page: a list that silently lacks a session
+// would be taken for the truth.
 func readPage(conn *sqlite.Conn, at int64, after string, limit int) (page []eventlog.Summary, err error) {
 	stmt, err := conn.Prepare("SELECT " + columns + ` FROM sessions WHERE last > lost
 		AND (updated < ?1 OR updated = ?1 AND session > ?2) ORDER BY updated DESC, session LIMIT ?3`)

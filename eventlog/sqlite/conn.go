@@ -11,7 +11,10 @@ import (
 )
 
 // connect opens a connection to a file that is there, with what every connection
-// is set to.
+// is set to: pages are looked at before they are trusted, a schema that somebody has
+// planted runs nothing, and no temporary file appears beside ours.
+//
+// A path is given as a URI, so that no character of it means anything.
 func connect(path, vfs string) (*sqlite.Conn, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -31,7 +34,9 @@ func connect(path, vfs string) (*sqlite.Conn, error) {
 	return conn, nil
 }
 
-// connectWriter opens the one connection that writes.
+// connectWriter opens the one connection that writes. It stays open for the life of
+// the Log: a connection that were opened anew after a failed commit would find the
+// commit's frames whole in the write-ahead log, and take them for committed.
 func connectWriter(path, vfs string) (*sqlite.Conn, error) {
 	conn, err := connect(path, vfs)
 	if err != nil {
@@ -45,10 +50,13 @@ func connectWriter(path, vfs string) (*sqlite.Conn, error) {
 		err = sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode = WAL", &sqlitex.ExecOptions{
 			ResultFunc: func(stmt *sqlite.Stmt) error { mode = stmt.ColumnText(0); return nil }})
 	}
+	// SQLite answers with the mode it has, and does not call another one an error.
 	if err == nil && mode != "wal" {
 		err = fmt.Errorf("its journal is %q, not a write-ahead log", mode)
 	}
 	if err == nil {
+		// FULL syncs the write-ahead log at every commit; NORMAL would only when it is
+		// written back. The size limit cuts what one huge step has made of it.
 		err = run(conn, "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864")
 	}
 	if err != nil {
@@ -59,12 +67,16 @@ func connectWriter(path, vfs string) (*sqlite.Conn, error) {
 
 // transact runs a function in a transaction of its own: all of it is durable when
 // it returns nil, nothing of it otherwise.
+//
+// The driver's own helper is not used: it panics where a rollback fails, as it may on
+// a disk that fails.
 func transact(conn *sqlite.Conn, do func() error) error {
 	if !conn.AutocommitEnabled() { // a rollback has failed before
 		if err := issue(conn, "ROLLBACK"); err != nil {
 			return err
 		}
 	}
+	// IMMEDIATE takes the write lock now, where it can fail without cost.
 	err := issue(conn, "BEGIN IMMEDIATE")
 	if err != nil {
 		return err
@@ -81,7 +93,7 @@ func transact(conn *sqlite.Conn, do func() error) error {
 	return err
 }
 
-// issue executes a prepared statement that has no parameters and gives no rows.
+// issue executes a prepared, and kept, statement that has no parameters and gives no rows.
 func issue(conn *sqlite.Conn, query string) error {
 	stmt, err := conn.Prepare(query)
 	if err != nil {
@@ -118,8 +130,8 @@ func newPool(path, vfs string) *pool {
 	return p
 }
 
-// with lends a connection. What it reads within do is one state of the store,
-// where do reads in a transaction.
+// with lends a connection, opened where it is not yet; it waits while all are lent.
+// Each statement sees one state of the store, and none waits for the writer.
 func (p *pool) with(do func(*sqlite.Conn) error) (err error) {
 	conn := <-p.free
 	defer func() { p.free <- conn }()

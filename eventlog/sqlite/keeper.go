@@ -67,7 +67,8 @@ func (k *keeper) close() {
 	<-k.gone
 }
 
-// sweep deletes what was removed, until nothing is left or the log is closed.
+// sweep deletes what was removed, until nothing is left or the log is closed. Each
+// piece is a transaction of its own: a crash leaves the rest noted in removals.
 func (k *keeper) sweep() {
 	for more := true; more; {
 		select {
@@ -90,19 +91,11 @@ func (k *keeper) sweep() {
 // sweepSome deletes some events of one removal, and the removal itself where none
 // is left; more is false where there is none.
 func sweepSome(conn *sqlite.Conn) (more bool, err error) {
-	var from, upto int64
-	stmt, err := conn.Prepare("SELECT place, upto FROM removals LIMIT 1")
-	if err != nil {
-		return false, err
-	}
-	err = each(stmt, func() (bool, error) {
-		from, upto, more = stmt.ColumnInt64(0), stmt.ColumnInt64(1), true
-		return false, nil
-	})
+	from, upto, more, err := nextRemoval(conn)
 	if err != nil || !more {
 		return false, err
 	}
-	stmt, err = conn.Prepare("DELETE FROM events WHERE place IN (SELECT place FROM events WHERE place BETWEEN ? AND ? LIMIT ?)")
+	stmt, err := conn.Prepare("DELETE FROM events WHERE place IN (SELECT place FROM events WHERE place BETWEEN ? AND ? LIMIT ?)")
 	if err != nil {
 		return false, err
 	}
@@ -126,6 +119,19 @@ func sweepSome(conn *sqlite.Conn) (more bool, err error) {
 	return true, giveBackPages(conn)
 }
 
+// nextRemoval reads which places are to be emptied next; ok is false where none are.
+func nextRemoval(conn *sqlite.Conn) (from, upto int64, ok bool, err error) {
+	stmt, err := conn.Prepare("SELECT place, upto FROM removals LIMIT 1")
+	if err != nil {
+		return 0, 0, false, err
+	}
+	err = each(stmt, func() (bool, error) {
+		from, upto, ok = stmt.ColumnInt64(0), stmt.ColumnInt64(1), true
+		return false, nil
+	})
+	return from, upto, ok, err
+}
+
 // giveBackPages makes the file smaller by some of the pages that nothing uses.
 func giveBackPages(conn *sqlite.Conn) error { return run(conn, "PRAGMA incremental_vacuum(256)") }
 
@@ -140,12 +146,14 @@ func (l *Log) retain(o Options) error {
 	if err != nil {
 		return fmt.Errorf("looking for sessions to let go: %w", damage("", err))
 	}
+	// Those that are spared count: the bounds are of what is held.
 	held, bytes := len(all), int64(0)
 	for _, s := range all {
 		bytes += s.Bytes
 	}
 	oldest := o.Now().Add(-o.MaxAge).UnixMilli()
 	for _, s := range all {
+		// Where this one may stay every later one may.
 		if !(o.MaxAge > 0 && s.UpdatedAt < oldest || o.MaxSessions > 0 && held > o.MaxSessions ||
 			o.MaxBytes > 0 && bytes > o.MaxBytes) {
 			return nil
@@ -161,7 +169,7 @@ func (l *Log) retain(o Options) error {
 	return nil
 }
 
-// letGo removes a session, unless it is open; gone says whether it was.
+// letGo removes a session as Catalog.Remove does, unless it is open; gone says whether it was.
 func (l *Log) letGo(id string) (gone bool, err error) {
 	s, err := l.lookup(id)
 	if s == nil || err != nil {

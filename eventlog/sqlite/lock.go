@@ -29,6 +29,7 @@ func prepareDir(dir string) error {
 	if private(info) {
 		return nil
 	}
+	// A directory like /tmp, given by mistake, must not be closed to everybody.
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("looking into the log's directory: %w", err)
@@ -66,13 +67,14 @@ func lock(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sign writes who has the lock.
+// sign writes who has the lock, for whoever meets it. Nobody goes by it.
 func sign(f *os.File) error {
 	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	return err
 }
 
-// holder reads who has the lock; 0 where that cannot be known.
+// holder reads who has the lock; 0 where that cannot be known: it may have been taken
+// this moment, and not be signed yet.
 func holder(name string) int {
 	b, err := os.ReadFile(name)
 	if err != nil {

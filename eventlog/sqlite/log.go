@@ -45,7 +45,9 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
-// open looks through what is there, and connects to it.
+// open looks through what is there, and connects to it. The order matters: once
+// SQLite has opened the file it has forgotten what it could not use of the
+// write-ahead log.
 func (l *Log) open() error {
 	path := filepath.Join(l.dir, dbName)
 	if err := checkWAL(path, path+"-wal"); err != nil {
@@ -54,6 +56,7 @@ func (l *Log) open() error {
 	if err := create(l.dir, path); err != nil {
 		return err
 	}
+	// The writer first: it makes a write-ahead log of a file that is new.
 	conn, err := connectWriter(path, l.o.vfs)
 	if err != nil {
 		return err
@@ -69,7 +72,9 @@ func (l *Log) open() error {
 	return nil
 }
 
-// create makes the file, for its owner alone, where there is none.
+// create makes the file, for its owner alone, where there is none. SQLite gives the
+// files beside it the same mode. The directory is synced: a file whose name is lost
+// with the power is lost.
 func create(dir, path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -169,6 +174,7 @@ func (l *Log) Release(session string) {
 // Where it fails nothing that was appended is lost: only numbers are skipped.
 func (l *Log) Close() error {
 	l.keeper.close()
+	// The lock last: until then nobody else may look.
 	return errors.Join(l.giveBack(), l.pool.close(), l.writer.close(), l.lock.Close())
 }
 
@@ -230,7 +236,8 @@ func (l *Log) lookup(id string) (*session, error) {
 	return s, nil
 }
 
-// obtain is lookup, and makes a session that was never seen.
+// obtain is lookup, and makes a session that was never seen. Only an append does:
+// who asks for sessions that do not exist leaves nothing behind.
 func (l *Log) obtain(id string) (*session, error) {
 	s, err := l.lookup(id)
 	if s != nil || err != nil {

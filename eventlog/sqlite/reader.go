@@ -11,7 +11,8 @@ import (
 // columns are those of a row, in the order that scanRow reads.
 const columns = "number, session, next, lost, last, chain, admissions, harness, cwd, created, updated, bytes, sum"
 
-// scanRow reads a row and holds it to its sum.
+// scanRow reads a row and holds it to its sum. The error names the session that the
+// row says it is, for want of a better one.
 func scanRow(stmt *sqlite.Stmt) (row, error) {
 	r := row{number: stmt.ColumnInt64(0), session: stmt.ColumnText(1), next: stmt.ColumnInt64(2), lost: stmt.ColumnInt64(3),
 		last: stmt.ColumnInt64(4), chain: sum(stmt.ColumnInt64(5)), admissions: stmt.ColumnInt64(6),
@@ -61,7 +62,8 @@ func allRows(conn *sqlite.Conn) (rows []row, err error) {
 	return rows, err
 }
 
-// verify reads all that the disk has of a session.
+// verify reads all that the disk has of a session, a chunk at a time, so that it
+// takes little memory however long the session is.
 func verify(conn *sqlite.Conn, r row) error {
 	const chunk = 1 << 20
 	for after := r.lost; after < r.last; {
@@ -111,7 +113,9 @@ func check(conn *sqlite.Conn) error {
 	})
 }
 
-// each calls do for every row that a statement gives, until it says no more.
+// each calls do for every row that a statement gives, until it says no more. The
+// statement is ready for the next time then: one that is not reset would keep the
+// connection in an old state of the store.
 func each(stmt *sqlite.Stmt, do func() (more bool, err error)) (err error) {
 	defer func() {
 		if reset := stmt.Reset(); err == nil {
@@ -129,7 +133,9 @@ func each(stmt *sqlite.Stmt, do func() (more bool, err error)) (err error) {
 	}
 }
 
-// readAdmissions reads all of a session's admissions.
+// readAdmissions reads all of a session's admissions, in the order of their making.
+// Each has its number in its sum, and the row counts them: one that is lost would
+// let its turn be run a second time.
 func readAdmissions(conn *sqlite.Conn, r row) ([]eventlog.Admission, error) {
 	stmt, err := conn.Prepare("SELECT turn, hash, sum FROM admissions WHERE place BETWEEN ? AND ? ORDER BY place")
 	if err != nil {
@@ -156,6 +162,7 @@ func readAdmissions(conn *sqlite.Conn, r row) ([]eventlog.Admission, error) {
 // sumAt gives the sum that an event behind a seq is chained to: that of the newest
 // event up to it, or the seed of the session's life.
 func sumAt(conn *sqlite.Conn, r row, after int64) (before sum, err error) {
+	// Events up to lost may still be on disk; they are nobody's.
 	before = seed(r.session, r.lost)
 	if after <= r.lost {
 		return before, nil
@@ -187,6 +194,7 @@ func readEvents(conn *sqlite.Conn, r row, after, upto int64, maxBytes int) ([]ev
 	}
 	stmt.BindInt64(1, r.place(max(after, r.lost)+1))
 	stmt.BindInt64(2, r.place(r.last))
+	// cut: more follows than was asked for; the first of it was checked, too.
 	var out []eventlog.Record
 	last, size, cut := max(after, r.lost), 0, false
 	err = each(stmt, func() (bool, error) {
@@ -202,13 +210,15 @@ func readEvents(conn *sqlite.Conn, r row, after, upto int64, maxBytes int) ([]ev
 		}
 		return !cut, nil
 	})
+	// Where nothing was cut off, this must be the end that the row knows.
 	if err == nil && !cut && (before != r.chain || last != max(r.last, after)) {
 		err = &DamageError{Session: r.session, What: fmt.Sprintf("its events end at seq %d instead of %d", last, r.last)}
 	}
 	return out, err
 }
 
-// scanRecord reads an event.
+// scanRecord reads an event. Its bytes are copied: the driver's are valid until the
+// next step only, and records are kept.
 func scanRecord(stmt *sqlite.Stmt) eventlog.Record {
 	return eventlog.Record{Seq: stmt.ColumnInt64(0) & maxSeq, Turn: stmt.ColumnInt64(1), EventAt: int(stmt.ColumnInt64(2)),
 		Line: blob(stmt, 3), Base: blob(stmt, 4), Durable: true}

@@ -59,7 +59,8 @@ func (r row) sum() sum {
 		number(r.created).number(r.updated).number(r.bytes).sum()
 }
 
-// summary is the row as a catalog shows it.
+// summary is the row as a catalog shows it; of a session that this process has open
+// the head is another, see patch.
 func (r row) summary() eventlog.Summary {
 	return eventlog.Summary{Session: r.session, Facts: r.facts, First: r.lost + 1, Latest: r.next - 1,
 		CreatedAt: r.created, UpdatedAt: r.updated, Bytes: r.bytes}
@@ -99,6 +100,7 @@ func (r row) plan(b eventlog.Batch, now int64) (*step, error) {
 	if b.Facts != nil {
 		s.row.facts = *b.Facts
 	}
+	// The reservation goes with whatever the step writes anyway.
 	s.row.next = reserve(r.next, b)
 	if s.row.updated = now; s.row.created == 0 {
 		s.row.created = now
@@ -132,7 +134,8 @@ func reserve(next int64, b eventlog.Batch) int64 {
 }
 
 // removal is the step that lets all of a session's events go, its next seq being
-// next.
+// next. The row stays for ever: it is what remembers the numbers. A new life begins
+// a chain of its own, so that nothing of the old one fits into it.
 func (r row) removal(next int64) *step {
 	gone := newRow(r.session)
 	gone.number, gone.next, gone.lost, gone.last = r.number, next, next-1, next-1

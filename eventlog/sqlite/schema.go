@@ -69,7 +69,11 @@ type identity struct {
 }
 
 // migrate brings the file to the newest schema, a new one from nothing, and gives
-// its identity. All of it is one transaction.
+// its identity. All of it is one transaction: a crash leaves the old schema or the
+// new one.
+//
+// A file that another program has made is told by its application_id, or by a
+// version without one; neither is touched.
 func migrate(conn *sqlite.Conn) (identity, error) {
 	have, err := pragma(conn, "user_version")
 	if err != nil {
@@ -104,7 +108,8 @@ func migrate(conn *sqlite.Conn) (identity, error) {
 	return readIdentity(conn)
 }
 
-// found gives a new store its identity.
+// found gives a new store its identity. It is minted once and never again: the ids
+// that clients hold, and the hashes of every admission, depend on it.
 func found(conn *sqlite.Conn) error {
 	id, key := eventlog.NewIdentity()
 	if err := run(conn, fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
@@ -152,7 +157,8 @@ func pragma(conn *sqlite.Conn, name string) (n int64, err error) {
 	return n, nil
 }
 
-// run executes statements, in whatever transaction is open.
+// run executes statements, in whatever transaction is open. They are not kept: they
+// are needed once.
 func run(conn *sqlite.Conn, script string) error {
 	for strings.TrimSpace(script) != "" {
 		stmt, rest, err := conn.PrepareTransient(script)

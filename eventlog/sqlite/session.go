@@ -39,12 +39,17 @@ func newSession(l *Log, r row) *session {
 }
 
 // append makes a batch durable, where any of it is, and then visible to readers.
+//
+// Nothing here is changed before the disk has taken the step: where it has not, the
+// session is as if nobody had asked, and the same batch may be appended again.
 func (s *session) append(b eventlog.Batch) error {
 	s.owner.Lock()
 	defer s.owner.Unlock()
 	if err := eventlog.CheckSeqs(s.id, s.next, b); err != nil {
 		return err
 	}
+	// owner is held, and only its holder writes row and next: they are read without
+	// mu.
 	step, err := s.row.plan(b, s.log.o.Now().UnixMilli())
 	if err != nil {
 		return err
@@ -62,12 +67,17 @@ func (s *session) append(b eventlog.Batch) error {
 	s.next += int64(len(b.Records))
 	s.open, s.running = true, b.Running
 	s.window.Add(b)
-	s.window.Trim() // what is durable of it is on disk
+	// What is handed back is durable, and on disk.
+	s.window.Trim()
 	return nil
 }
 
 // read gives records after a cursor: from the disk up to the window's floor, from
 // the window above it.
+//
+// The floor may rise while the disk is read. What is read reaches up to the floor of
+// before and no further, so that nothing is missed in between; a cursor that finds
+// nothing there goes on from that floor.
 func (s *session) read(after int64, maxBytes int) ([]eventlog.Record, error) {
 	s.files.RLock()
 	defer s.files.RUnlock()
@@ -96,6 +106,7 @@ func (s *session) readWindow(after int64, maxBytes int) (r row, floor int64, rs 
 	if after < s.row.lost {
 		return s.row, after, nil, eventlog.ErrGone
 	}
+	// Above row.last nothing is on disk: what lies between it and the floor are holes.
 	if floor = s.window.Floor(); after < min(floor, s.row.last) {
 		return s.row, floor, nil, nil
 	}
@@ -144,9 +155,11 @@ func (s *session) release() {
 func (s *session) remove(spare bool) error {
 	s.owner.Lock()
 	defer s.owner.Unlock()
+	// Under owner nobody opens it or appends to it meanwhile.
 	if spare && (s.open || s.running != 0) || s.row.lost == s.next-1 && s.row.admissions == 0 {
 		return nil
 	}
+	// Readers that have begun end first: they would miss what is deleted.
 	s.files.Lock()
 	defer s.files.Unlock()
 	step := s.row.removal(s.next)

@@ -9,7 +9,8 @@ import (
 	"agent-server/eventlog"
 )
 
-// sum is the beginning of a SHA-256: enough to notice what decay and mistakes do.
+// sum is the first 64 bits of a SHA-256: enough to notice what decay and mistakes do,
+// and quick, as processors compute it. It is no signature: who means to forge can.
 type sum int64
 
 // summer builds a sum over fields whose ends are told apart. Short ones are

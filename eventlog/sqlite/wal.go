@@ -67,6 +67,9 @@ type wal struct {
 
 // scan counts the frames that are whole from the start on, and the steps that end
 // behind the first one that is not.
+//
+// Behind the newest step stand frames of an earlier life of the file, which was
+// written from its start anew: they bear another salt, and count for nothing.
 func (w *wal) scan() (whole, behind int, err error) {
 	ok, err := w.head()
 	w.headless = !ok && err == nil
@@ -83,7 +86,7 @@ func (w *wal) scan() (whole, behind int, err error) {
 			bad = true
 		case !bad:
 			whole++
-		case w.ends():
+		case w.ends(): // whole by its own sum, behind one that is not
 			behind++
 		}
 	}
@@ -105,6 +108,7 @@ func (w *wal) head() (ok bool, err error) {
 	if magic&1 != 0 {
 		w.order = binary.BigEndian
 	}
+	// SQLite's default, which is what this log has.
 	if size < 512 || size > 64<<10 || size&(size-1) != 0 {
 		size = 4096
 	}
@@ -149,7 +153,8 @@ func (w *wal) fits() bool {
 // ends says whether the frame is the last one of a step.
 func (w *wal) ends() bool { return binary.BigEndian.Uint32(w.frame[4:]) != 0 }
 
-// add takes bytes into the sum, as SQLite does.
+// add takes bytes into the sum, as SQLite does: two running sums of 32 bits, each
+// feeding the other, over eight bytes at a time.
 func (w *wal) add(b []byte) {
 	for ; len(b) >= 8; b = b[8:] {
 		w.sum[0] += w.order.Uint32(b) + w.sum[1]

@@ -34,6 +34,9 @@ type request struct {
 
 // write makes a step durable before it returns nil, or nothing of it. Whoever
 // comes first writes for all who wait by then; they find theirs done.
+//
+// No goroutine and no timer is needed for it: while one transaction is being synced
+// the next one gathers by itself, the larger the slower the disk is.
 func (w *writer) write(s *step) error {
 	r := &request{step: s}
 	w.mu.Lock()
@@ -41,6 +44,7 @@ func (w *writer) write(s *step) error {
 	w.mu.Unlock()
 	w.busy.Lock()
 	defer w.busy.Unlock()
+	// A request that somebody else has taken is done by now: it was taken under busy.
 	if !r.done {
 		w.flush()
 	}
@@ -65,9 +69,11 @@ func (w *writer) flush() {
 
 // commit writes steps in one transaction. A session's first one numbers it.
 func (w *writer) commit(batch []*request) error {
+	// A number counts only once it is on disk: a step that fails must leave no gap.
 	numbers := w.numbers
 	err := transact(w.conn, func() error {
 		for _, r := range batch {
+			// Above numbers it is left from a try that failed.
 			if r.step.row.number == 0 || r.step.row.number > w.numbers {
 				numbers++
 				r.step.row.number = numbers
@@ -91,7 +97,7 @@ func (w *writer) do(f func(*sqlite.Conn) error) error {
 	return transact(w.conn, func() error { return f(w.conn) })
 }
 
-// put writes one step.
+// put writes one step, its row last. Any error undoes the whole transaction.
 func (w *writer) put(s *step) error {
 	if err := w.putEvents(s); err != nil {
 		return err
@@ -149,7 +155,8 @@ func (w *writer) putAdmission(r row, a eventlog.Admission) error {
 	return execute(stmt)
 }
 
-// putRow writes what the session is known by.
+// putRow writes what the session is known by. Number and name never change, so that
+// an update leaves the index of names alone.
 func (w *writer) putRow(r row) error {
 	stmt, err := w.conn.Prepare(`INSERT INTO sessions
 		(number, session, next, lost, last, chain, admissions, harness, cwd, created, updated, bytes, sum)
@@ -193,7 +200,8 @@ func (w *writer) remove(r row) error {
 	return execute(stmt)
 }
 
-// close writes everything into the file itself, and lets it go.
+// close writes everything into the file itself, and lets it go. SQLite would do so
+// by itself, and keep an error to itself.
 func (w *writer) close() error {
 	if w.conn == nil {
 		return nil
