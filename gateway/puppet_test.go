@@ -36,6 +36,8 @@ type puppet struct {
 	faults  []protocol.Fault
 	bad     error
 	restart bool
+	// once: its stdin is closed behind its first prompt.
+	once bool
 	// panics: so does Check; infoPanics: so does Info, while it is true.
 	panics     bool
 	infoPanics *atomic.Bool
@@ -67,7 +69,7 @@ func (p *puppet) Check(protocol.RunConfig) ([]protocol.Fault, []harness.Diagnost
 }
 
 func (p *puppet) Launch(l harness.Launch) (harness.Command, error) {
-	return harness.Command{Args: []string{"--native", l.NativeID}, Env: []string{"PUPPET=1"}}, p.bad
+	return harness.Command{Args: []string{"--native", l.NativeID}, Env: []string{"PUPPET=1"}, StdinOnce: p.once}, p.bad
 }
 
 func (p *puppet) New(l harness.Launch, _ func() string) harness.Translator {
