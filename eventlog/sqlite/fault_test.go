@@ -130,3 +130,30 @@ func copyOf(t *testing.T, dir string) string {
 	}
 	return to
 }
+
+// TestDurableBeforeVisible: while a step is being synced, who reads is given nothing
+// of it, and the next seq is the old one.
+func TestDurableBeforeVisible(t *testing.T) {
+	t.Parallel()
+	fs := newHookFS(t)
+	l := open(t, t.TempDir(), Options{vfs: fs.name})
+	push(t, l, "s", 1, 2)
+	looked := 0
+	fs.set(func(o op) verdict {
+		if o.kind == opSync {
+			looked++
+			if rs, err := all(l, "s"); err != nil || len(rs) != 2 {
+				t.Errorf("before the sync %d events are seen, %v", len(rs), err)
+			}
+			if _, last, _ := l.Range("s"); last != 2 {
+				t.Errorf("before the sync the head is %d", last)
+			}
+		}
+		return verdict{}
+	})
+	push(t, l, "s", 3, 2)
+	fs.set(nil)
+	if rs, err := all(l, "s"); looked != 1 || err != nil || len(rs) != 4 {
+		t.Errorf("%d syncs, then %d events, %v", looked, len(rs), err)
+	}
+}
