@@ -34,12 +34,14 @@ func BenchmarkLiveBesideStuck(b *testing.B) {
 		for range rounds {
 			script := fmt.Sprintf("tick %d %d", ticks, every)
 			live.run(flood) // so that both begin behind the same
+			live.run(flood)
 			alone = append(alone, live.run(script))
 			var stopped []*websocket.Conn
 			for range peers {
 				stopped = append(stopped, raw(b, l.URL(), small))
 			}
-			live.run(flood)
+			live.run(flood) // they are stuck at the end of it
+			live.run(flood) // and this they take none of
 			beside = append(beside, live.run(script))
 			ratio = append(ratio, beside[len(beside)-1]/alone[len(alone)-1])
 			for _, c := range stopped {
