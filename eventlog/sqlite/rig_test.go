@@ -22,7 +22,11 @@ func thin() int { return *every * slow }
 
 // frequent has the log write into its file every few pages, so that this happens
 // within a short test.
-func frequent(l *Log) error { return run(l.writer.conn, "PRAGMA wal_autocheckpoint = 8") }
+func frequent(l *Log) error {
+	l.writer.busy.Lock()
+	defer l.writer.busy.Unlock()
+	return run(l.writer.conn, "PRAGMA wal_autocheckpoint = 8")
+}
 
 // batch is a step of n durable records from a seq on; it ends its turn.
 func batch(session string, from int64, n int) eventlog.Batch {
