@@ -154,29 +154,47 @@ func (t *translator) erred(p params) {
 	default:
 		t.abandonSpeech(thread)
 		t.emit(harness.Notice{Category: e.Category, Message: e.Message})
-		if thread == t.thread && e.Category == protocol.CategoryNetwork && !t.turn.unreachable {
-			t.turn.unreachable = true
-			t.setTimer(unreachableTimer, t.opts.UnreachableTimeout)
+		if thread == t.thread && e.Category == protocol.CategoryNetwork && noConnection(e.Message) {
+			t.complained()
 		}
 	}
+}
+
+// noConnection tells a provider that cannot be reached from a stream that was cut,
+// which Codex itself tries again a few times only.
+func noConnection(message string) bool {
+	return strings.Contains(message, "waiting for network") || strings.Contains(message, "Connection failed")
+}
+
+// complained starts the clock with the first complaint.
+func (t *translator) complained() {
+	if t.turn.complaints == 0 {
+		t.setTimer(unreachableTimer, t.opts.UnreachableTimeout)
+	}
+	t.turn.complaints++
 }
 
 // reached takes a sign of life: whatever else an item says, the provider was
 // reached.
 func (t *translator) reached(method string, p params) {
 	turn := t.turn
-	if turn == nil || !turn.unreachable || string(p.ThreadID) != t.thread {
+	if turn == nil || turn.complaints == 0 || string(p.ThreadID) != t.thread {
 		return
 	}
 	if strings.HasPrefix(method, "item/") || method == "thread/tokenUsage/updated" {
-		turn.unreachable = false
+		turn.complaints = 0
 		t.stopTimer(unreachableTimer)
 	}
 }
 
-// loseTouch gives a turn up whose provider cannot be reached. Codex would go on
-// trying without an end.
+// loseTouch gives a turn up whose provider cannot be reached: Codex would go on
+// trying without an end. After one complaint and then none it may have got through
+// to a model that thinks: silence is no fault.
 func (t *translator) loseTouch() {
+	if t.turn.complaints < 2 {
+		t.turn.complaints = 0
+		return
+	}
 	t.turn.lost = &protocol.TurnError{
 		Category: protocol.CategoryNetwork,
 		Message:  "Codex could not reach its provider for " + t.opts.UnreachableTimeout.String(),

@@ -94,6 +94,7 @@ func TestUnreachableAndDeaf(t *testing.T) {
 	t.Parallel()
 	f := running(t)
 	f.tell("error", unreachable)
+	f.tell("error", unreachable)
 	f.step(harness.Expired{Timer: unreachableTimer})
 	f.step(harness.Expired{Timer: interruptTimer})
 	if end := last[harness.Finished](f); end.Error.Category != protocol.CategoryNetwork || f.process != harness.Stop {
@@ -114,6 +115,27 @@ func TestReachedAgain(t *testing.T) {
 	f.step(harness.Expired{Timer: unreachableTimer})
 	if len(f.written) > 0 {
 		t.Errorf("wrote %v", f.written)
+	}
+}
+
+// A stream that was cut is none that cannot be reached, and one complaint before a
+// long silence is none either: the model may be thinking.
+func TestSilenceIsNotUnreachable(t *testing.T) {
+	t.Parallel()
+	f := running(t)
+	f.tell("error", `"error":{"message":"Reconnecting... 1/5","codexErrorInfo":{"responseStreamDisconnected":{"httpStatusCode":null}},"additionalDetails":"stream closed"},"willRetry":true`)
+	if f.timers[unreachableTimer].After != 0 {
+		t.Errorf("timers %v", f.timers)
+	}
+	f.tell("error", unreachable)
+	f.forget()
+	f.step(harness.Expired{Timer: unreachableTimer})
+	if len(f.written)+len(f.updates) > 0 {
+		t.Errorf("wrote %v, said %v", f.written, f.updates)
+	}
+	f.tell("error", unreachable)
+	if f.timers[unreachableTimer].After == 0 {
+		t.Error("the clock does not start again")
 	}
 }
 

@@ -27,8 +27,9 @@ type turn struct {
 	failure *protocol.TurnError
 	// lost is why we gave the turn up ourselves; nil: we did not.
 	lost *protocol.TurnError
-	// unreachable is true while Codex cannot reach its provider.
-	unreachable bool
+	// complaints counts how often Codex has said that it cannot reach its provider,
+	// since it last did.
+	complaints int
 	// lossy is true where a line was lost.
 	lossy bool
 	// steers are prompts that Codex has yet to take; held is the turn's end, kept
@@ -291,7 +292,7 @@ func (t *translator) expired(timer string) {
 		})
 	case timer == retryTimer && turn.id == "" && !turn.cancelled:
 		t.prompt()
-	case timer == unreachableTimer && turn.unreachable:
+	case timer == unreachableTimer && turn.complaints > 0:
 		t.loseTouch()
 	case timer == interruptTimer && turn.lost != nil:
 		t.abandonProcess(*turn.lost)
