@@ -62,7 +62,7 @@ cmd/agent-server       | wiring  | *                                            
 internal/mutants       | tooling | -                                                        | -
 internal/testlog       | tooling | -                                                        | -
 internal/docgen        | tooling | *                                                        | -
-bench                  | tooling | *                                                        | -
+bench/crash            | tooling | *                                                        | -
 e2e                    | tooling | *                                                        | -
 `
 
