@@ -47,10 +47,11 @@ type asker struct {
 	reading, ended, closed bool
 	// queue are the questions without an answer; the first is on the screen.
 	queue []question
-	// other is given lines while nothing is asked, by the reader; nil: they wait for
-	// their question. stale are the options of a question that has just been
+	// other is given lines while nothing is asked, by the reader, and over is called at
+	// stdin's end; nil: lines wait for their question. stale are the options of a question that has just been
 	// answered elsewhere: a line may have been meant for it.
 	other func(line string)
+	over  func()
 	stale []protocol.PermissionOption
 }
 
@@ -73,17 +74,23 @@ func newAsker(in io.Reader, s *screen) *asker {
 	return a
 }
 
-// converse reads from now on: lines that answer no question go to other, and over is
-// called when stdin has ended. A question is then nobody's to refuse: others may be
+// converse reads from now on: lines that answer no question go to other, and over,
+// which must not wait, is called when stdin has ended. A question is then nobody's to refuse: others may be
 // there who answer it.
 func (a *asker) converse(other func(line string), over func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.other, a.reading = other, true
-	go func() {
-		a.read()
-		over()
-	}()
+	a.other, a.over = other, over
+	a.begin()
+}
+
+// begin starts the one reader, or wakes it. Called under the lock.
+func (a *asker) begin() {
+	if !a.reading {
+		a.reading = true
+		go a.read()
+	}
+	a.wanted.Signal()
 }
 
 // put asks a question; answer is called once, on a goroutine of its own, unless
@@ -99,14 +106,11 @@ func (a *asker) put(ev *protocol.PermissionRequested, answer func(protocol.Permi
 	if len(a.queue) == 1 {
 		a.prompt()
 	}
-	switch {
-	case a.ended:
+	if a.ended {
 		a.nobody()
-	case !a.reading:
-		a.reading = true
-		go a.read()
+		return
 	}
-	a.wanted.Signal()
+	a.begin()
 }
 
 // question puts one that a gateway asks, and hands the answer to it; events go on
@@ -199,6 +203,9 @@ func (a *asker) read() {
 	defer a.mu.Unlock()
 	a.ended = true
 	a.nobody()
+	if a.over != nil {
+		a.over()
+	}
 }
 
 // awaitQuestion leaves stdin unread while nothing is asked and nobody else wants
@@ -221,7 +228,9 @@ func (a *asker) take(text string) {
 		return
 	}
 	_, late := choose(a.stale, text)
-	a.stale = nil
+	if text != "" {
+		a.stale = nil
+	}
 	a.mu.Unlock()
 	switch {
 	case a.other == nil || text == "":

@@ -41,6 +41,49 @@ func (a *asked) said(n int) map[string]string {
 	return out
 }
 
+// TestConverseAmongQuestions: there is one reader, whichever comes first, a question
+// or the wish to converse; what answers nothing is passed on, in order.
+func TestConverseAmongQuestions(t *testing.T) {
+	t.Parallel()
+	in, typed := io.Pipe()
+	a := newAsked(in)
+	lines, over := make(chan string, 8), make(chan struct{})
+	a.request("a", both...)
+	a.converse(func(line string) { lines <- line }, func() { close(over) })
+	for _, line := range []string{"1", "one", "two", ""} {
+		if _, err := io.WriteString(typed, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := a.said(1)["a"]; got != "selected opt-allow_once" {
+		t.Errorf("the question got %s", got)
+	}
+	if one, two := <-lines, <-lines; one != "one" || two != "two" {
+		t.Errorf("passed on: %q, %q", one, two)
+	}
+	a.request("b", both...)
+	a.withdraw("b")
+	for _, line := range []string{"reject_once", "reject_once"} {
+		if _, err := io.WriteString(typed, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := <-lines; got != "reject_once" || len(lines) > 0 {
+		t.Errorf("passed on: %q and %d more", got, len(lines))
+	}
+	a.request("c", both...)
+	typed.Close()
+	<-over
+	a.request("d", both...)
+	a.close()
+	if len(a.answers) > 0 {
+		t.Errorf("a question was refused that others may answer: %s", <-a.answers)
+	}
+	if talk := a.talk.String(); strings.Count(talk, "left to others") != 2 || strings.Count(talk, "not sent: ") != 1 {
+		t.Errorf("said:\n%s", talk)
+	}
+}
+
 var both = []protocol.PermissionKind{protocol.AllowOnce, protocol.RejectOnce}
 
 func TestEachLineAnswersOneQuestion(t *testing.T) {

@@ -67,13 +67,17 @@ func TestAttach(t *testing.T) {
 	}
 	a.types(":nonsense")
 	a.says(&a.talk, `^:nonsense is nothing that is known here; nothing was sent$`)
+	a.says(&a.talk, `(?s)> :cancel.*^tokens: `) // it has seen that turn's end too
 	a.types(":cancel")
 	a.says(&a.talk, `no turn runs`)
 	a.types("hang")
 	a.says(&a.out, `Hanging until cancelled`)
+	a.types("tool")
+	a.says(&a.talk, `^a turn is queued, at place 1$`)
 	a.types(":cancel")
 	a.says(&a.talk, `^turn ended: cancelled$`)
 	untilType(t, feed, protocol.TypeTurnEnded)
+	untilType(t, feed, protocol.TypeTurnEnded) // the one that has waited
 
 	a.types("hang")
 	untilType(t, feed, protocol.TypeMessagePartDelta)

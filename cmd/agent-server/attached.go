@@ -123,9 +123,7 @@ func (a *attached) catchUp(ctx context.Context) error {
 		a.event(ctx, env)
 	}
 	a.caughtUp = true
-	if !a.f.json {
-		a.remark(fmt.Sprintf("session %s at %s, up to event %d; Ctrl-C leaves, :help says more", a.seat.session, bare(a.f.url), a.last))
-	}
+	a.told(fmt.Sprintf("session %s at %s, up to event %d; Ctrl-C leaves, :help says more", a.seat.session, bare(a.f.url), a.last))
 	for _, ev := range a.open {
 		a.ask.question(ctx, a.l.Client, ev)
 	}
@@ -178,9 +176,26 @@ func (a *attached) event(ctx context.Context, env protocol.Envelope) {
 	case *protocol.SessionCreated:
 		a.learn(ev)
 	case *protocol.SessionEnded:
-		if !a.f.json {
-			a.remark("session ended: " + ev.Reason)
-		}
+		a.told("session ended: " + ev.Reason)
+	case *protocol.UnknownEvent:
+		a.added(ev)
+	}
+}
+
+// added shows what the fold keeps as unknown, and who watches wants to know.
+func (a *attached) added(ev protocol.Event) {
+	if q, ok := protocol.ReadTurnQueued(ev); ok {
+		a.told(fmt.Sprintf("a turn is queued, at place %d", q.Position))
+	}
+	if u, ok := protocol.ReadTurnUnqueued(ev); ok {
+		a.told("a queued turn will not run: " + u.Reason)
+	}
+}
+
+// told is a remark on an event, which speaks for itself where events are printed.
+func (a *attached) told(text string) {
+	if !a.f.json {
+		a.remark(text)
 	}
 }
 

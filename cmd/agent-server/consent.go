@@ -21,12 +21,15 @@ type consent struct {
 	policy string
 	// timeout rejects what nobody has answered; 0: never.
 	timeout time.Duration
+	// nobody is what becomes of a request while no client is there: wait or deny.
+	nobody string
 }
 
 // flags declares them.
 func (c *consent) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.policy, "policy", "", "a file of rules that allow, deny or ask before anyone is asked")
+	f.StringVar(&c.nobody, "on-no-client", "wait", "what becomes of a permission request when no client has been there for 10s: wait, deny")
 	f.DurationVar(&c.timeout, "permission-timeout", 0, "reject a permission request that nobody has answered for so long; 0: never")
 }
 
@@ -35,7 +38,10 @@ func (c *consent) apply(o *gateway.Options) error {
 	if c.timeout < 0 || c.timeout > 0 && c.timeout < time.Millisecond {
 		return fmt.Errorf("--permission-timeout %s: want 0, or at least 1ms", c.timeout)
 	}
-	o.PermissionTimeout = c.timeout
+	if c.nobody != "wait" && c.nobody != "deny" {
+		return fmt.Errorf("--on-no-client: %q is none of wait, deny", c.nobody)
+	}
+	o.PermissionTimeout, o.DenyWithoutClient = c.timeout, c.nobody == "deny"
 	if c.policy == "" {
 		return nil
 	}

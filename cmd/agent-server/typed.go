@@ -38,6 +38,7 @@ func (a *attached) take(ctx context.Context, text string) {
 // prompt starts a turn. That it is refused ends nothing: whoever typed it reads why,
 // and types something else.
 func (a *attached) prompt(ctx context.Context, text string) {
+	a.lookUp(ctx)
 	p := a.turn(text)
 	started, err := a.l.StartTurn(ctx, p)
 	var wire *protocol.Error
@@ -52,6 +53,23 @@ func (a *attached) prompt(ctx context.Context, text string) {
 	default:
 		a.line("", "agent-server: starting the turn: "+err.Error())
 	}
+}
+
+// lookUp asks where the session works now: another client may have moved it, and a
+// turn that differs starts the harness anew. Where that is not to be had, it is as it
+// was.
+func (a *attached) lookUp(ctx context.Context) {
+	if a.f.cwd != "" || !lists(a.l.Client) {
+		return
+	}
+	entries, err := a.l.Sessions(ctx)
+	i := slices.IndexFunc(entries, func(e protocol.SessionEntry) bool { return e.SessionID == a.seat.session })
+	if err != nil || i < 0 || entries[i].Cwd == "" {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.seat.config.Cwd = entries[i].Cwd
 }
 
 // turn makes a turn of ours. Its id is known before anything of it can be shown.
@@ -78,8 +96,12 @@ func (a *attached) cancel(ctx context.Context) {
 		a.line("", "agent-server: no turn runs")
 		return
 	}
-	_, err := a.l.Cancel(ctx, a.seat.session, active)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, client.ErrClosed) {
+	r, err := a.l.Cancel(ctx, a.seat.session, active)
+	switch {
+	case ctx.Err() != nil || errors.Is(err, client.ErrClosed):
+	case err != nil:
 		a.line("", "agent-server: cancelling: "+err.Error())
+	case r.Outcome == protocol.CancelNoActiveTurn: // it has just ended
+		a.line("", "agent-server: no turn runs")
 	}
 }
