@@ -58,7 +58,7 @@ internal/schema        | pure    | docs/schema                                  
 internal/schema/compose | tooling | protocol                                                 | codec schema
 internal/schema/generate | tooling | internal/schema/compose                                  | -
 fixtures               | tooling | protocol reducer harness verify session                  | codec
-cmd/agent-server       | wiring  | *                                                        | codec cobra jsonrpc2 zap term sys
+cmd/agent-server       | wiring  | *                                                        | codec cobra jsonrpc2 zap term sys prometheus
 internal/mutants       | tooling | -                                                        | -
 internal/testlog       | tooling | -                                                        | -
 internal/docgen        | tooling | *                                                        | -
@@ -68,16 +68,17 @@ e2e                    | tooling | *                                            
 
 // modules are the third parties that the policy's last column may name.
 var modules = map[string]string{
-	"codec":     "github.com/go-json-experiment/json",
-	"cmp":       "github.com/google/go-cmp",
-	"cobra":     "github.com/spf13/cobra",
-	"jsonrpc2":  "github.com/sourcegraph/jsonrpc2",
-	"schema":    "github.com/invopop/jsonschema",
-	"sqlite":    "zombiezen.com/go/sqlite",
-	"sys":       "golang.org/x/sys",
-	"term":      "golang.org/x/term",
-	"websocket": "github.com/gorilla/websocket",
-	"zap":       "go.uber.org/zap",
+	"codec":      "github.com/go-json-experiment/json",
+	"cmp":        "github.com/google/go-cmp",
+	"cobra":      "github.com/spf13/cobra",
+	"jsonrpc2":   "github.com/sourcegraph/jsonrpc2",
+	"prometheus": "github.com/prometheus/client_golang",
+	"schema":     "github.com/invopop/jsonschema",
+	"sqlite":     "zombiezen.com/go/sqlite",
+	"sys":        "golang.org/x/sys",
+	"term":       "golang.org/x/term",
+	"websocket":  "github.com/gorilla/websocket",
+	"zap":        "go.uber.org/zap",
 }
 
 // line is one line of the policy.

@@ -110,12 +110,14 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	signals, usual := stopSignals()
 	defer usual()
 	adoptOrphans()
+	counts := newMeasured()
+	o.Metrics = counts
 	gw, err := f.newGateway(&f.network, o)
 	if err != nil {
 		return usage("%w", err)
 	}
 	s := &serving{gw: gw, signals: signals, drain: f.drain, log: o.Logger,
-		notice: f.notices()}
+		notice: f.notices(), metrics: counts.handler()}
 	if err := s.open(f); err != nil {
 		return usage("%w", errors.Join(err, s.abandon()))
 	}
@@ -149,6 +151,7 @@ func (s *serving) listen(f *serveFlags, connect transport.Connect) (err error) {
 	o := f.listenOptions()
 	o.Socket = f.socket()
 	o.Logger = s.log
+	o.Metrics = s.metrics
 	o.Health, o.Ready = http.HandlerFunc(s.gw.Health), http.HandlerFunc(s.gw.Ready)
 	if s.listener, err = transport.Listen(background, o, connect); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -40,6 +41,8 @@ type serving struct {
 	drain  time.Duration
 	log    *zap.Logger
 	notice notices
+	// metrics answers /metrics.
+	metrics http.Handler
 	// heard counts signals; killed is set by the second.
 	heard  int
 	killed bool

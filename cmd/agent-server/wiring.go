@@ -111,9 +111,24 @@ func (s *setup) options() (gateway.Options, error) {
 	return o, s.addAgents(&o)
 }
 
-// addAgents registers the operator's ACP agents. Two of one name, or one of a name
-// that we have, are refused by the gateway.
+// addAgents registers the ACP agents that are known by name, and the operator's,
+// whose command goes before the known one. Two of one name, or one of a name that is
+// no agent's, are refused by the gateway.
 func (s *setup) addAgents(o *gateway.Options) error {
+	if err := s.addOwn(o); err != nil {
+		return err
+	}
+	for _, known := range acp.Known() {
+		named := func(r gateway.Registration) bool { return r.Harness.Info().ID == known.ID }
+		if !slices.ContainsFunc(o.Harnesses, named) {
+			o.Harnesses = append(o.Harnesses, gateway.Registration{Harness: acp.New(known)})
+		}
+	}
+	return nil
+}
+
+// addOwn registers the operator's.
+func (s *setup) addOwn(o *gateway.Options) error {
 	for _, def := range s.acpAgents {
 		name, command, _ := strings.Cut(def, "=")
 		words := strings.Fields(command)
@@ -122,7 +137,7 @@ func (s *setup) addAgents(o *gateway.Options) error {
 		}
 		id := protocol.HarnessID(name)
 		o.Harnesses = append(o.Harnesses, gateway.Registration{
-			Harness: acp.New(acp.Agent{ID: id}), Path: words[0], Args: words[1:]})
+			Harness: acp.New(acp.Agent{ID: id, Args: []string{}}), Path: words[0], Args: words[1:]})
 		if o.DefaultACP == "" {
 			o.DefaultACP = id
 		}
