@@ -27,13 +27,13 @@ import (
 // byte, who follows is given each event once, in order, and turns come to their end.
 func TestLaw130_nothingLostOverDial(t *testing.T) {
 	t.Parallel()
-	const sessions, turns, deltas = 10, 2, 200
+	const sessions, turns, deltas = 4, 4, 500
 	g := start(t)
 	addr, _ := listen(t, g, transport.ListenOptions{})
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			p := newProxy(t, addr, seeded(seed, 500, 60_000))
+			p := newProxy(t, addr, seeded(seed, 500, 100_000))
 			o := quick()
 			o.AwaitServer = true
 			c := dial(t, p.addr, o)

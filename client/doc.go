@@ -27,6 +27,27 @@
 // there: what was before this connection is no hole, unless somebody waits for the
 // session's or a turn's beginning.
 //
+// # Sync engine
+//
+// Client.Open keeps one session in sync for a user: an Engine folds what the server
+// says, holds what was submitted until the server shows it, and renders both as one
+// View. Its core is told what happened and says what to do; it knows no connection,
+// clock or goroutine, which is what lets a seeded simulation try it.
+//
+//   - The echo is the only acknowledgement: a submitted turn leaves the outbox when its
+//     echo is whole in the fold, in the same step, or when it is rejected or unqueued,
+//     which Failures tells. A lost answer is an unknown fate: the turn stays.
+//   - Turns are sent one at a time, in order of submission, under ids minted here, and
+//     never before the fold has reached the log's head on this connection.
+//   - Recovery is by the cursor; by a snapshot where the log cannot serve that, or where
+//     the marker of a subscription is past the fold. One that fails is tried again until
+//     the server is back. A base server has neither: its log is replayed, and what that
+//     no longer holds is a *GapError among the Failures.
+//   - What was open on a host that died with its log is shown as Lost; what was to be
+//     sent there is reported, and not sent to another.
+//
+// The numbered laws are in docs/laws.md.
+//
 // # Slowness
 //
 // Who consumes too slowly holds up the connection, and with it everyone who
@@ -35,6 +56,7 @@
 // while events are being consumed.
 //
 // A Client has one goroutine that reads and one that writes for each connection, one
-// for each hole that is being healed, and one that reconnects. All methods are safe
-// for concurrent use; Close ends the goroutines and waits for them.
+// for each hole that is being healed, and one that reconnects; an Engine has one, and
+// one for each request and wait. All methods are safe for concurrent use; Close ends
+// the goroutines and waits for them.
 package client

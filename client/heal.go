@@ -15,7 +15,7 @@ const (
 	healBound = 25 * time.Second
 	// healPage is how many events one page has, where the server pages: what a
 	// connection that is cut had to give again is no more than that.
-	healPage = 512
+	healPage = 256
 )
 
 // startHealing holds a session's live envelopes back from now on, those given

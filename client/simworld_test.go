@@ -339,3 +339,9 @@ func (h *host) rung() (first session.TimerID, ok bool) {
 	}
 	return first, ok
 }
+
+// startOf asks the machine for a turn that does nothing.
+func startOf(token session.Token, turn string) session.Input {
+	return session.StartTurn{Token: token, TurnID: turn, Input: protocol.TextInput("done"),
+		Config: protocol.RunConfig{Harness: protocol.HarnessClaudeCode, Cwd: "/"}}
+}
