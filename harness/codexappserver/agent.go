@@ -10,6 +10,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// A sub-agent is a thread of its own on the same connection. Nothing says that it
+// begins but the item of the call that spawned it: an older kind of item names the
+// threads in its end, a newer one names one in its start. What a sub-agent does is
+// shown below that call for as long as the process lives, whatever becomes of the
+// call itself, which is over as soon as the thread exists.
+//
+// Waiting for a sub-agent, writing to it and closing it are calls of their own, which
+// show what the agents' states were and own nothing.
+
 // agentTool describes a call that has to do with a sub-agent. Only the one that
 // spawns it runs it: what it says is shown below that.
 func agentTool(f fields) tool {

@@ -12,6 +12,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// Codex tells a patch as a list of files. What it calls a diff is three things: the
+// whole content of a file that is added, that of one that is deleted, and unified
+// hunks of one that is changed, behind which a line in words says where the file was
+// moved to. Our vocabulary has the text before and after; of a changed file only what
+// the hunks hold is known, so that each hunk is a diff of its own.
+//
+// A patch whose check fails makes no item at all: the model is told, and nobody else.
+
 // change is what happens to one file.
 type change struct {
 	// Path is absolute.

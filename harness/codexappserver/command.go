@@ -9,6 +9,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// Commands run in a terminal that the model can come back to. One that takes longer
+// than the model wants to wait goes on while the turn does, or ends, and tells its end
+// then, under the turn that began it. Pieces of output come lossy and late, for short
+// commands not at all: they show that a command runs, and nothing more.
+//
+// A command stands in a shell's quotes on the wire. What Codex understood of it comes
+// beside that, and makes the title and the kind.
+
 // commandTool describes a command.
 func commandTool(f fields) tool {
 	return tool{

@@ -14,6 +14,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// Faults come in three forms: an error answer to a request of ours, an error
+// notification in a turn, and the error of a failed turn. The last two hold the same
+// words. Codex retries most of them by itself, and says each time that it does; two it
+// handles badly: an overloaded service is never tried again, and one that cannot be
+// reached is tried without an end. For the second there is a clock here.
+
 // failed is an error answer as a turn's error. what says what failed, for errors
 // whose own words do not; "" where they do.
 func failed(e *rpcline.Error, what string) protocol.TurnError {

@@ -9,6 +9,9 @@ import (
 	"agent-server/protocol"
 )
 
+// What an operator sets is here; what a client sets is in a turn's config, and goes to
+// the thread when it is made or to each turn.
+
 // Options are what an operator can set. The zero value is the safe default.
 type Options struct {
 	// HandshakeTimeout bounds the time from a turn's begin to its prompt being

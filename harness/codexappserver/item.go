@@ -10,6 +10,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// Everything that happens in a turn is an item with a start and an end, and neither
+// can be relied upon: a short item may have an end alone, an interrupted turn leaves
+// items without one, a retry leaves the half of an answer, and a command may end when
+// its turn is long over. So an item is made at its first sight, whatever that is, and
+// closed by whatever comes first: its end, its turn's, or Codex no longer knowing it.
+//
+// An item that we have closed is remembered for a while, since its end may still come
+// and would otherwise look like something new.
+
 // itemKey names an item: ids are the provider's, and unique only within a thread.
 type itemKey struct{ thread, item string }
 

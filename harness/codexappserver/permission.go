@@ -10,6 +10,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// Codex asks by requests of its own, whose ids begin at 0. Any number may be open at a
+// time, in any order of answers; each holds its turn up until it is answered or
+// settled. An answer to one that is settled is ignored there, so that a race does no
+// harm. An answer that Codex does not understand fails the call and not the turn.
+//
+// Approvals offer more words than are used here. Two of them write rules into the
+// person's own settings, for every thread and process to come: what a client calls
+// "always" is for the session. One ends the turn as well, which is a client's to say.
+
 // ask is a request without an answer.
 type ask struct {
 	// id is the request's id as sent; its text is the key of the request.

@@ -6,6 +6,9 @@ import (
 	"agent-server/protocol"
 )
 
+// The plan part is an addition of ours that the base protocol does not know, so it
+// goes as a part of an unknown type, whole each time.
+
 // planEntry is one step of a plan, as the protocol writes it.
 type planEntry struct {
 	Content string `json:"content"`

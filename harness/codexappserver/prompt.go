@@ -15,6 +15,14 @@ import (
 	"agent-server/protocol"
 )
 
+// Codex takes text and images. It runs a turn whose image it cannot read all the
+// same, tells the model so in words and the client not at all: so images are looked at
+// before the prompt is written. Only their heads are: enough to tell what is no image,
+// without taking a picture apart in a step that everything else waits for.
+//
+// Files have no form of their own: those that are text are sent as text, with their
+// name, and others are refused.
+
 // inputItem is one item of a prompt, as Codex writes it: text or image.
 type inputItem struct {
 	// Type says which of the others is there.

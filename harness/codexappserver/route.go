@@ -9,6 +9,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// One connection carries every thread of a process: ours, those of its sub-agents, and
+// whatever else Codex does beside them. A child's turn ends like ours does, in the
+// same words; many a client has taken it for its own. Nothing is looked at before it
+// is known whose it is.
+
 // params are what the notifications have in common, and the small members of each;
 // which are there, the method says.
 type params struct {

@@ -8,6 +8,14 @@ import (
 	"agent-server/protocol"
 )
 
+// Text streams in deltas and then comes whole. The whole is the truth, with one
+// exception that was seen: reasoning may end empty after having streamed. So an end
+// never takes back what was shown. What the deltas lack of the whole the session
+// machine adds; where they contradict it, it shows the whole as another part.
+//
+// Ids of messages are the provider's and unique in a turn at best, so that a part's
+// key holds thread and turn as well.
+
 // speech is the message being said at top level. Codex does not say where messages
 // begin, only which items there are: a message is what the model thought, then
 // said, then called. Anything said after that begins the next.

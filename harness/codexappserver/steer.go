@@ -8,6 +8,11 @@ import (
 	"agent-server/protocol"
 )
 
+// A prompt can join a running turn, but only the one whose id is named with it; by the
+// time that Codex reads it, another may run, or none. Whoever sent it was told that it
+// was taken, so it must not be lost: the turn's end waits for the answer, and what came
+// too late gets a native turn of its own before ours ends.
+
 // steerParams are those of turn/steer.
 type steerParams struct {
 	ThreadID string      `json:"threadId"`

@@ -12,6 +12,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// Whatever is neither speech nor a compaction is shown as a tool call: its input is
+// what the item says of what is to be done, its result what the item says at its end.
+// An item of a type that is not known is one too, with the item as it came for input,
+// so that nothing is lost on a client that knows more than we do.
+//
+// The provider's id of a call is shown as the call's. There are no deltas of inputs on
+// this wire: a call is known as a whole or not at all.
+
 // tool is what a tool call is shown with, beside its state.
 type tool struct {
 	name, title string

@@ -12,6 +12,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// A turn of ours is one native turn, but for two cases: prompts that came too late to
+// join it make it go on in another, and Codex may begin one by itself, which a prompt
+// then joins. The native id is learnt from the answer to turn/start or from
+// turn/started, whichever comes first; now and then the end is the first to name it.
+//
+// The end is turn/completed and nothing else: an answer to an interrupt says that it
+// was heard, an idle thread that its turn cannot last, an error that one will follow.
+// For each of these that is not followed by the end there is a clock.
+
 // turn is one prompt on its way through Codex.
 type turn struct {
 	in harness.Begin

@@ -9,6 +9,12 @@ import (
 	"agent-server/protocol"
 )
 
+// Codex counts by threads, in sums that grow as long as a thread lives, across turns
+// and processes. It counts in inclusive figures: what came from the cache is input as
+// well. What a turn cost is what the sums have grown by while it ran, in disjoint
+// figures, so that the turns of a session add up to what the session cost. Sub-agents
+// have sums of their own; what they spend after the turn is paid by the next.
+
 // counts are tokens as Codex counts them: Input holds what came from the cache,
 // Output what was thought.
 type counts struct {

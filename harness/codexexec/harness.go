@@ -9,6 +9,10 @@ import (
 	"agent-server/protocol"
 )
 
+// What stands in argv can be read by others on the machine, so no secret does: the key
+// is in the environment, the prompt on stdin. Servers of a config hold secrets that
+// have no other way, which is why they are not taken.
+
 // New is the codex exec harness.
 func New() harness.Harness { return adapter{} }
 

@@ -11,6 +11,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// Each line tells the whole of an item as it stands: the first one makes it, the last
+// one has the type item.completed, and a short item has that one alone. Ids are counted
+// from 0 in each process, so that a call's id holds something of the turn as well.
+//
+// Text comes whole. It is shown as a part that is opened, grows once and is closed, so
+// that a client needs to know one way only. A file change comes without its content.
+
 // item is one item of the turn.
 type item struct {
 	kind string

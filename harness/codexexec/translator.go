@@ -13,6 +13,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// A process runs one turn. It reads its prompt from stdin to the end, names its thread,
+// tells items, and ends with turn.completed or turn.failed; whether it then exits with
+// 0 or 1 says nothing more. A process that was stopped or killed says no last word, so
+// that its exit is the end of the turn: a cancelled one where we had it stopped.
+//
+// The next turn is another process that goes on with the thread. Codex may silently
+// begin a new one instead, which shows in the id that it names.
+
 // translator is one process's state, and so one turn's.
 type translator struct {
 	launch harness.Launch
