@@ -41,7 +41,8 @@ goes to stderr.
 --listen serves WebSockets. A client shows a token, which is made at the first
 start; its file's path is printed, and never the token. Beyond loopback it needs TLS
 (--tls-cert, --tls-key) or a proxy that brings it (--behind-proxy), and the name that
-clients use (--allowed-host). GET /healthz and /readyz answer everybody.
+clients use (--allowed-host). GET /healthz and /readyz answer everybody, GET
+/metrics (Prometheus) who shows the token.
 --dial connects to a client that cannot connect to us, again and again. All of them
 may be given at once, and --stdio with them; they serve the same sessions, which are
 kept in --state-dir then, and are there again after a restart.
