@@ -33,6 +33,8 @@ func TestMain(m *testing.M) {
 		check(demoagent.Run(context.Background(), os.Stdin, os.Stdout, os.Stderr, demoagent.Options{}))
 	case "serve":
 		check(serve())
+	case "listen":
+		check(listenUntilKilled(os.Args[2], os.Args[3]))
 	case "babble":
 		fmt.Println("this is no JSON-RPC")
 	case "mute":
