@@ -190,13 +190,13 @@ var codexScenarios = []scenario{
 		about: "A sub-agent, which runs a command of its own while the turn that spawned it goes on, and outlives it.",
 		play: func(c *chat) {
 			c.config.Model = new("fake-1")
-			c.start(`[[tool name=multi_agent_v1.spawn_agent input={"message":"[[tool name=exec_command input={\"cmd\":\"echo sub\"}]] [[then]] [[stall gate=child]]"}]] ` +
+			c.start(`[[tool name=multi_agent_v1.spawn_agent input={"message":"[[tool name=exec_command input={\"cmd\":\"echo sub\"}]]\n[[then]] [[stall]]"}]] ` +
 				`[[then]] [[stall gate=spawned]] [[text say="It has looked."]]`)
 			c.until(func(ev protocol.Event) bool {
 				m, ok := ev.(*protocol.MessagePart)
 				return ok && m.Part.Head().ParentToolCallID != nil && partLine(m.Part) == "commandExecution completed: sub"
 			})
-			c.stalled("child") // what it says at its end would make the model speak once more
+			c.stalled(fakemodel.DefaultGate) // what it says at its end would make the model speak once more
 			c.place.srv.Release("spawned")
 			c.rest("")
 		},

@@ -35,7 +35,7 @@ func agentTool(f fields) tool {
 	tl.title, _, _ = strings.Cut(about, "\n")
 	if spawns {
 		tl.kind = protocol.KindTask
-		tl.subagent = &protocol.Subagent{Description: known(about), Model: known(string(f.Model)), AgentID: known(thread)}
+		tl.subagent = &protocol.Subagent{Description: known(tl.title), Model: known(string(f.Model)), AgentID: known(thread)}
 	}
 	return tl
 }
