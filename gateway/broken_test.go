@@ -139,10 +139,15 @@ func TestPanics(t *testing.T) {
 // lives.
 func TestPanickingMethod(t *testing.T) {
 	t.Parallel()
-	p := connect(t, open(t, pup(func(p *puppet) { p.panics = true })), gateway.ConnectOptions{})
-	got := p.call("turn/start", turn("s", "a", "say one", puppetID))
-	if got.Error == nil || got.Error.Code != -32603 || strings.Contains(got.Error.Message, "Check") {
-		t.Errorf("turn/start: %s", got.Raw)
+	for kind, join := range wires {
+		t.Run("over "+kind, func(t *testing.T) {
+			t.Parallel()
+			p := join(t, open(t, pup(func(p *puppet) { p.panics = true })))
+			got := p.call("turn/start", turn("s", "a", "say one", puppetID))
+			if got.Error == nil || got.Error.Code != -32603 || strings.Contains(got.Error.Message, "Check") {
+				t.Errorf("turn/start: %s", got.Raw)
+			}
+			p.run(turn("t", "a", "hello", "demo"))
+		})
 	}
-	p.run(turn("t", "a", "hello", "demo"))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,21 +41,56 @@ func sieved(t *testing.T, gone func(seq int64) bool) *gateway.Gateway {
 	return open(t, func(o *gateway.Options) { o.Log = sieve{eventlog.NewMemory(eventlog.MemoryOptions{}), gone} })
 }
 
-// as connects a client with capabilities, and judges it by them; nil: a base client.
+// as connects a client with capabilities; nil: a base client.
 func as(t *testing.T, g *gateway.Gateway, capabilities map[string]any) *peer {
 	t.Helper()
 	p := connect(t, g, gateway.ConnectOptions{})
+	p.greet(capabilities)
+	return p
+}
+
+// greet initializes with capabilities, and has the peer judged by them from the answer
+// on: until then it is a base client, whom a running turn reaches at once. nil: it
+// stays one.
+func (p *peer) greet(capabilities map[string]any) {
+	p.t.Helper()
 	params := map[string]any{"protocolVersion": 2}
-	if capabilities != nil {
-		params["capabilities"] = capabilities
-	}
 	p.mu.Lock()
-	p.judge = verify.NewSet(verify.Options{Chained: capabilities["chainedSeq"] == true, Base: capabilities == nil})
+	if capabilities == nil {
+		p.judge = verify.NewSet(verify.Options{Base: true})
+	} else {
+		params["capabilities"] = capabilities
+		p.greeted = verify.NewSet(verify.Options{Chained: capabilities["chainedSeq"] == true})
+	}
 	p.mu.Unlock()
 	if a := p.call("initialize", params); a.Error != nil {
-		t.Fatalf("initialize: %s", a.Raw)
+		p.t.Fatalf("initialize: %s", a.Raw)
 	}
-	return p
+}
+
+// TestBaseUntilGreeted: a client that connects in the middle of a turn is sent what a
+// base client is until its initialize is answered, and is chained from there on.
+func TestBaseUntilGreeted(t *testing.T) {
+	t.Parallel()
+	g := open(t)
+	base := as(t, g, nil)
+	base.begin(turn("s", "a", "say hi;ask;say bye", puppetID))
+	ask, _ := event[*protocol.PermissionRequested](base, "s", nil)
+	late := connect(t, g, gateway.ConnectOptions{})
+	base.begin(turn("early", "a", "say hi", puppetID))
+	late.turnEnded("early", "a")
+	late.greet(map[string]any{"chainedSeq": true})
+	base.respond("s", ask.RequestID, "allow")
+	late.turnEnded("s", "a")
+	late.mu.Lock()
+	defer late.mu.Unlock()
+	greeted := false
+	for _, l := range late.lines {
+		greeted = greeted || l.ID != nil
+		if l.Event != nil && strings.Contains(l.Raw, `"prevSeq":`) != greeted {
+			t.Errorf("greeted %t: %s", greeted, l.Raw)
+		}
+	}
 }
 
 // envelopes are those of a session that a peer was sent, as they came.

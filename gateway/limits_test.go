@@ -53,8 +53,17 @@ func (l *gatedLog) Read(session string, after int64, maxBytes int) ([]eventlog.R
 // way, the connection's next requests are served.
 func TestReplayHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
+	for kind, join := range wires {
+		t.Run("over "+kind, func(t *testing.T) {
+			t.Parallel()
+			replayHoldsNobodyUp(t, join)
+		})
+	}
+}
+
+func replayHoldsNobodyUp(t *testing.T, join func(*testing.T, *gateway.Gateway) *peer) {
 	log := &gatedLog{Log: eventlog.NewMemory(eventlog.MemoryOptions{}), gate: make(chan struct{})}
-	p := connect(t, open(t, func(o *gateway.Options) { o.Log = log }), gateway.ConnectOptions{})
+	p := join(t, open(t, func(o *gateway.Options) { o.Log = log }))
 	p.run(turn("slow", "t", "say one", puppetID))
 	p.begin(turn("s", "t", "say here;wait", puppetID))
 	event(p, "s", func(e *protocol.MessagePart) bool { return e.OutputIndex > 0 })

@@ -118,14 +118,16 @@ type peer struct {
 	// stop ends the connection before the test does.
 	stop func()
 
-	mu     sync.Mutex
-	grown  *sync.Cond
-	lines  []said
-	judge  *verify.Set
-	faults []string
-	ended  bool
-	next   int
-	held   bool
+	mu    sync.Mutex
+	grown *sync.Cond
+	lines []said
+	judge *verify.Set
+	// greeted judges from the first answer on, initialize's; nil: judge goes on.
+	greeted *verify.Set
+	faults  []string
+	ended   bool
+	next    int
+	held    bool
 }
 
 // connect joins a gateway over a pipe in memory; the connection ends with the
@@ -190,6 +192,9 @@ func (p *peer) take(text string) {
 			}
 		}
 		s.Event, _ = protocol.DecodeEvent(s.Params.Event)
+	}
+	if s.ID != nil && p.judge != nil && p.greeted != nil {
+		p.judge, p.greeted = p.greeted, nil
 	}
 	p.lines = append(p.lines, s)
 }

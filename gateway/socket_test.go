@@ -82,6 +82,14 @@ func dialed(t testing.TB, url string) *peer {
 	return p
 }
 
+// wires are the ways to a gateway, for tests of what must hold on each.
+var wires = map[string]func(*testing.T, *gateway.Gateway) *peer{
+	"a pipe": func(t *testing.T, g *gateway.Gateway) *peer { return connect(t, g, gateway.ConnectOptions{}) },
+	"a WebSocket": func(t *testing.T, g *gateway.Gateway) *peer {
+		return dialed(t, listening(t, g, transport.SocketOptions{}).URL())
+	},
+}
+
 // small gives a connection that takes little in before it is read.
 func small(c net.Conn) net.Conn {
 	_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)

@@ -66,6 +66,32 @@ func TestInFlightBound(t *testing.T) {
 	})
 }
 
+// TestInFlightBoundOverASocket: the same bound holds for what one message brings.
+func TestInFlightBoundOverASocket(t *testing.T) {
+	t.Parallel()
+	const bound, all = 3, 20
+	var open, most atomic.Int32
+	late := make(chan func(), all)
+	h := handler(func(c *jsonrpc2.Conn, r *jsonrpc2.Request) {
+		n := open.Add(1)
+		most.Store(max(most.Load(), n)) // the read loop is alone in here
+		late <- func() { open.Add(-1); send(c, r, "1") }
+	})
+	p := meet(t, listen(t, h, transport.ListenOptions{Stream: transport.Options{MaxInFlight: bound}}).URL(), nil)
+	var lines []string
+	for i := range all {
+		lines = append(lines, request(fmt.Sprint(i)))
+	}
+	p.tell(strings.Join(lines, "\n"))
+	for range all {
+		(<-late)()
+		p.hear()
+	}
+	if got := most.Load(); got > bound {
+		t.Errorf("%d requests were in flight, the bound is %d", got, bound)
+	}
+}
+
 // TestAnswersBound: a peer that asks and does not read is not asked for more
 // than the bound holds; once it reads, everything comes.
 func TestAnswersBound(t *testing.T) {
