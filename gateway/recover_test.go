@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -184,5 +185,38 @@ func TestDurableSaysSo(t *testing.T) {
 	page, _, err := log.Sessions("", 10)
 	if err != nil || len(page) != 1 || page[0].Facts.Harness != string(puppetID) || page[0].Facts.Cwd == "" {
 		t.Errorf("%v: %+v", err, page)
+	}
+}
+
+// releasing notes which sessions its gateway has done with.
+type releasing struct {
+	surviving
+	mu       sync.Mutex
+	released []string
+}
+
+func (r *releasing) Release(session string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.released = append(r.released, session)
+}
+
+// TestReleased: a log is told when a session is closed, and not before.
+func TestReleased(t *testing.T) {
+	t.Parallel()
+	log := &releasing{surviving: surviving{eventlog.NewMemory(eventlog.MemoryOptions{})}}
+	p := connect(t, open(t, onLog(log)), gateway.ConnectOptions{})
+	told := func() []string {
+		log.mu.Lock()
+		defer log.mu.Unlock()
+		return append([]string(nil), log.released...)
+	}
+	p.run(turn("s", "t", "say one", puppetID))
+	if got := told(); len(got) != 0 {
+		t.Errorf("while it is open: released %q", got)
+	}
+	p.call("session/close", map[string]any{"sessionId": "s"})
+	if got := told(); len(got) != 1 || got[0] != "s" {
+		t.Errorf("once it is closed: released %q", got)
 	}
 }

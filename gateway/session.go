@@ -311,6 +311,9 @@ func (s *Session) letGo() {
 	s.gw.live.Add(-1)
 	s.stopTimers()
 	close(s.over)
+	if log, keeps := s.gw.log.(eventlog.Releaser); keeps {
+		log.Release(s.id) // until it is opened again it may be let go for its age
+	}
 }
 
 // remark logs what a machine or a translator found worth a remark.
