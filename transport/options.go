@@ -12,7 +12,7 @@ type Options struct {
 	// is read; 0: 8 MiB. One answer may be longer.
 	MaxAnswerBytes int64
 	// MaxInFlight is how many requests may be unanswered before no further one
-	// is read; 0: 1,024.
+	// is read; 0: 1,024. A batch is read whole: its members may go beyond.
 	MaxInFlight int
 	// WriteBudget is about what one write holds; 0: 64 KiB.
 	WriteBudget int
