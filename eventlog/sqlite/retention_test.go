@@ -90,7 +90,7 @@ func TestLaw108_openIsSpared(t *testing.T) {
 				if got := held(t, l); !slices.Equal(got, want) {
 					t.Errorf("held are %v, want %v", got, want)
 				}
-				if l.Release("s0"); want != nil && len(want) == 1 {
+				if l.Release("s0"); len(want) == 1 {
 					push(t, l, "s1", 12, 1) // its turn ends
 					l.Release("s1")
 				}

@@ -108,20 +108,20 @@ func (f failure) category() protocol.ErrorCategory {
 		return f.textCategory()
 	}
 	members := rpcline.Read[map[string]jsontext.Value](f.Info)
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		inner := members[name]
-		status := rpcline.Read[struct {
-			HTTP rpcline.Number `json:"httpStatusCode"`
-		}](inner).HTTP
-		if c := statusCategory(int(status.Value)); c != "" {
-			return c
-		}
-		if name == "responseTooManyFailedAttempts" {
-			return protocol.CategoryUpstream
-		}
-		return protocol.CategoryNetwork // a connection that failed without a status
+	if len(members) == 0 {
+		return f.textCategory()
 	}
-	return f.textCategory()
+	name := slices.Min(slices.Collect(maps.Keys(members))) // there is one
+	status := rpcline.Read[struct {
+		HTTP rpcline.Number `json:"httpStatusCode"`
+	}](members[name]).HTTP
+	switch c := statusCategory(int(status.Value)); {
+	case c != "":
+		return c
+	case name == "responseTooManyFailedAttempts":
+		return protocol.CategoryUpstream
+	}
+	return protocol.CategoryNetwork // a connection that failed without a status
 }
 
 // statusText finds an HTTP status where it is named as one.

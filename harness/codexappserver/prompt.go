@@ -118,7 +118,7 @@ func fileItem(it *protocol.InputItem) (inputItem, error) {
 	}
 	raw, err := base64.StdEncoding.DecodeString(*it.Data)
 	if err != nil || !utf8.Valid(raw) {
-		return inputItem{}, errors.New("Codex takes files that are text, no others")
+		return inputItem{}, errors.New("of files, Codex takes those that are text")
 	}
 	return textItem("Attached: " + name + "\n\n" + string(raw)), nil
 }
