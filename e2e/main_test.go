@@ -10,9 +10,8 @@ import (
 var isolation error
 
 func TestMain(m *testing.M) {
-	if name := os.Getenv(mcpVar); name != "" {
-		serveMCP(name, os.Stdin, os.Stdout)
-		return
+	if isMCP() {
+		return // it has served to the end of its input
 	}
 	os.Exit(isolated(func() int { defer removeBinary(); return m.Run() }))
 }

@@ -16,6 +16,15 @@ import (
 // mcpVar makes the test binary an MCP server on stdio, which says its value.
 const mcpVar = "AGENT_SERVER_E2E_MCP"
 
+// isMCP says whether this process is such a server, and has served.
+func isMCP() bool {
+	name := os.Getenv(mcpVar)
+	if name != "" {
+		serveMCP(name, os.Stdin, os.Stdout)
+	}
+	return name != ""
+}
+
 // serveMCP serves MCP on stdin and stdout, to their end.
 func serveMCP(name string, in io.Reader, out io.Writer) {
 	lines := bufio.NewScanner(in)
