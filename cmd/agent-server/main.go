@@ -113,6 +113,6 @@ turns their output into one canonical event stream, and serves it over JSON-RPC.
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRunCommand(), newServeCommand(), newAttachCommand(), newVerifyCommand(), newSchemaCommand(), newVersionCommand(), newDemoAgentCommand())
+	root.AddCommand(newRunCommand(), newServeCommand(), newAttachCommand(), newVerifyCommand(), newSchemaCommand(), newSessionsCommand(), newVersionCommand(), newDemoAgentCommand())
 	return root
 }
