@@ -55,6 +55,8 @@ type place struct {
 	srv  *fakemodel.Server
 	home string
 	cwd  string
+	// state is where a gateway keeps its log; "": in memory.
+	state string
 }
 
 // newPlace has an empty home, an empty working folder and a model server of its own.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,8 +14,13 @@ import (
 // inTool brings Claude Code to where a command of its runs.
 func inTool(t *testing.T) *chat {
 	t.Helper()
+	return newPlace(t).inTool(t)
+}
+
+func (p place) inTool(t *testing.T) *chat {
+	t.Helper()
 	requireCLI(t, claudeBinary)
-	c := newPlace(t).spawn(t).chat(protocol.HarnessClaudeCode)
+	c := p.spawn(t).chat(protocol.HarnessClaudeCode)
 	pipe := c.pipe()
 	c.start(`[[tool name=Bash input={"command":"echo up > pipe; sleep 300"}]]`)
 	c.answer(c.asked(), protocol.AllowOnce, "")
@@ -72,12 +78,14 @@ func TestGatewayKilled(t *testing.T) {
 	c.place.nothingLeft(t)
 }
 
-// The gateway is killed while a command of Claude Code runs: the CLI goes with it,
-// and spends nothing more. The command has a session of its own, and is left to who
-// starts the next gateway.
+// The gateway is killed while a command runs: the CLI dies with it; the command, which
+// has a session of its own, is found and ended by the next gateway on the same log, and
+// the session goes on in its conversation.
 func TestClaudeGatewayKilledInATool(t *testing.T) {
 	t.Parallel()
-	c := inTool(t)
+	p := newPlace(t)
+	p.state = t.TempDir()
+	c := p.inTool(t)
 	for _, i := range c.place.inmates(t) {
 		if strings.Contains(i.cmdline, "serve --stdio") {
 			if err := syscall.Kill(i.pid, syscall.SIGKILL); err != nil {
@@ -88,9 +96,30 @@ func TestClaudeGatewayKilledInATool(t *testing.T) {
 	c.ended = true // there is no end in order any more
 	_ = c.closing()
 	c.running("--output-format=stream-json", false)
-	for _, left := range c.place.inmates(t) {
-		_ = syscall.Kill(left.pid, syscall.SIGKILL)
+	next := p.spawn(t)
+	for _, left := range p.inmates(t) {
+		if !strings.Contains(left.cmdline, "serve --stdio") {
+			t.Errorf("runs on: %s", left.cmdline)
+		}
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	resumed, reason := false, protocol.StopReason("")
+	for env, err := range next.RunTurn(ctx, protocol.TurnStartParams{SessionID: &c.id, TurnID: new("next"), Input: protocol.TextInput(after), Config: c.config}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := env.Event.(type) {
+		case *protocol.SessionCreated:
+			resumed = e.Resumed != nil && *e.Resumed
+		case *protocol.TurnEnded:
+			reason = e.StopReason
+		}
+	}
+	if !resumed || reason != protocol.StopEndTurn {
+		t.Errorf("the next turn ended %q, resumed %v", reason, resumed)
+	}
+	next.end()
 }
 
 // What the other tests rely on: a process of a place is seen by its environment,

@@ -36,6 +36,9 @@ func (p place) spawn(t *testing.T) *host {
 	if cli, err := cliPath(claudeBinary); err == nil {
 		args = append(args, "--claude-path", cli)
 	}
+	if p.state != "" {
+		args = append(args, "--log", "sqlite", "--state-dir", p.state)
+	}
 	var talk bytes.Buffer
 	if cli, err := cliPath(codexBinary); err == nil {
 		args = append(args, "--codex-path", cli)
