@@ -1,9 +1,11 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"agent-server/gateway"
 	"agent-server/protocol"
 )
 
@@ -17,7 +19,7 @@ func TestOptions(t *testing.T) {
 	if o.DefaultACP != "a" || o.MaxPermissionMode != protocol.ModePlan || len(o.PassEnv) != 1 {
 		t.Errorf("options: %+v", o)
 	}
-	a := o.Harnesses[len(o.Harnesses)-2]
+	a := o.Harnesses[slices.IndexFunc(o.Harnesses, func(r gateway.Registration) bool { return r.Harness.Info().ID == "a" })]
 	if a.Path != "a-cli" || len(a.Args) != 1 || a.Harness.Info().ID != "a" {
 		t.Errorf("agent a: %+v", a)
 	}
@@ -41,7 +43,7 @@ func TestAvailable(t *testing.T) {
 		"demo": "", "here": "", "acp": "",
 		"gone":        "its executable cannot be found: exec: \"/no/such/agent\"",
 		"claude-code": "its executable cannot be found",
-		"nobody":      "no harness of that name (available here: demo, here)",
+		"nobody":      "no harness of that name (available here: demo, ",
 		"":            "no harness of that name",
 	} {
 		switch err := available(o, id); {
