@@ -94,7 +94,7 @@ func TestLaw131_resumedUnasked(t *testing.T) {
 	o.OnUp = func(protocol.InitializeResult) { up <- struct{}{} }
 	c := dial(t, p.addr, o)
 	<-up
-	one, all, never := c.Follow("s"), c.Follow(""), c.Follow("other")
+	one, all, never := c.Follow("s"), c.Follow(""), c.FollowNew("other") // which has yet to begin
 	defer one.Close()
 	defer all.Close()
 	defer never.Close()
