@@ -124,12 +124,16 @@ var demoScenarios = []scenario{
 		unsupported: "the demo agent goes on with every native id, and remembers nothing of any",
 	},
 	{
-		name:        "subagent",
-		unsupported: "the demo agent has no sub-agents",
+		name:  "subagent",
+		about: "A tool that runs a sub-agent, which calls a tool and says something.",
+		play:  func(c *chat) { c.say("subagent") },
+		story: []string{"text: Asking a sub-agent.", "task completed: It found nothing.", "read_file completed: hello from the demo", "text: The file says hello.", "text: There was no sub-agent: it was made up.", "ended end_turn"},
 	},
 	{
-		name:        "compaction",
-		unsupported: "the demo agent has no context to compact",
+		name:  "compaction",
+		about: "A compaction that the agent tells of; it has no context to compact.",
+		play:  func(c *chat) { c.say("compact") },
+		story: []string{"text: The demo compacted what it does not have.", "ended end_turn"},
 	},
 	{
 		name:  "model_error",

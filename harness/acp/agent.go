@@ -55,6 +55,10 @@ type Quirks struct {
 	// Grace is how long after its answer to a prompt the last updates of that turn
 	// may come; 0: none do.
 	Grace time.Duration
+	// Unasked: what it says between turns is work that it does by itself, and is
+	// shown in a turn of its own. Of others it is dropped: it may be the tail of a
+	// turn that is over, or chatter.
+	Unasked bool
 }
 
 // New is the harness of one agent.
@@ -74,6 +78,7 @@ var demo = Agent{
 		MultiTurn: true, SessionResume: true, PermissionRequests: true, ModelSwitch: protocol.ModelSwitchUnsupported,
 	},
 	PassEnv: []string{"AGENT_SERVER_DEMO_SEED"},
+	Quirks:  Quirks{Unasked: true},
 }
 
 // plain is what holds of every agent of which nothing is known.

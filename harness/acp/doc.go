@@ -31,5 +31,6 @@
 // known, with a diagnostic; so are commands and titles, which have no place in the
 // base protocol. Any other request of the agent is refused at once
 // as unknown. What an agent replays while it opens an old session never reaches
-// the updates; what it says between turns is not shown.
+// the updates. What it says between turns is shown, in a turn of its
+// own, only where Quirks.Unasked says that it is work.
 package acp

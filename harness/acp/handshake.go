@@ -300,8 +300,12 @@ func (t *translator) reject(why protocol.TurnError) {
 
 // expired is a timer's end: the agent did not get ready in time.
 func (t *translator) expired(timer string) {
-	if timer == graceTimer {
+	switch timer {
+	case graceTimer:
 		t.endGrace()
+		return
+	case quietTimer:
+		t.fallAsleep()
 		return
 	}
 	if timer != handshakeTimer || t.turn == nil || t.turn.written {

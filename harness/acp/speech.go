@@ -19,9 +19,9 @@ type speech struct {
 	n    int
 	// part is the key of the part that streams; "" between parts.
 	part string
-	// kind and id are those of the last chunk of the message.
-	kind protocol.PartType
-	id   string
+	// kind, id and owner are those of the last chunk of the message.
+	kind      protocol.PartType
+	id, owner string
 	// texts, thoughts and tools say what the message holds so far; ended, that a
 	// tool call has ended since it began.
 	texts, thoughts, tools, ended bool
@@ -55,11 +55,12 @@ func (t *translator) chunk(kind protocol.PartType, raw jsontext.Value) {
 	c := read[struct {
 		MessageID text           `json:"messageId"`
 		Content   jsontext.Value `json:"content"`
+		Meta      jsontext.Value `json:"_meta"`
 	}](raw)
 	b := read[content](c.Content)
 	if b.Type == "text" {
 		if b.Text.Kind() == '"' {
-			t.say(kind, string(c.MessageID), b.Text)
+			t.say(kind, string(c.MessageID), t.parent(c.Meta), b.Text)
 		}
 		return
 	}
@@ -70,8 +71,9 @@ func (t *translator) chunk(kind protocol.PartType, raw jsontext.Value) {
 	t.note("content ignored", word(string(b.Type)))
 }
 
-// say takes a piece of text, given as its JSON literal.
-func (t *translator) say(kind protocol.PartType, id string, literal []byte) {
+// say takes a piece of text, given as its JSON literal; owner is the call whose
+// sub-agent says it, "" at top level.
+func (t *translator) say(kind protocol.PartType, id, owner string, literal []byte) {
 	s := &t.speech
 	if t.agent.Quirks.ErrorText && t.turn != nil {
 		t.turn.errorText = ""
@@ -80,13 +82,13 @@ func (t *translator) say(kind protocol.PartType, id string, literal []byte) {
 		}
 	}
 	switch {
-	case !t.running():
-		t.note("text outside a turn is not shown", "")
-		return
 	case len(literal) <= len(`""`):
 		return
-	case s.part == "" || s.kind != kind || s.id != id:
-		t.openPart(kind, id)
+	case !t.running() && !t.wake():
+		t.note("text outside a turn is not shown", "")
+		return
+	case s.part == "" || s.kind != kind || s.id != id || s.owner != owner:
+		t.openPart(kind, id, owner)
 	}
 	t.grow(literal)
 }
@@ -95,11 +97,11 @@ func (t *translator) say(kind protocol.PartType, id string, literal []byte) {
 // goes on with the open part, no copy is made.
 func (t *translator) sayProbed(d delta) {
 	s := &t.speech
-	if s.part != "" && !t.agent.Quirks.ErrorText && s.kind == d.kind && s.id == string(d.id) && len(d.literal) > len(`""`) {
+	if s.part != "" && !t.agent.Quirks.ErrorText && s.owner == "" && s.kind == d.kind && s.id == string(d.id) && len(d.literal) > len(`""`) {
 		t.grow(d.literal)
 		return
 	}
-	t.say(d.kind, string(d.id), d.literal)
+	t.say(d.kind, string(d.id), "", d.literal)
 }
 
 // grow adds text to the open part. Half a surrogate pair at its end waits for
@@ -123,18 +125,23 @@ func (t *translator) grow(literal []byte) {
 	}
 }
 
-// openPart starts a streaming part, in the open message if it belongs there.
-func (t *translator) openPart(kind protocol.PartType, id string) {
-	t.place(kind, id)
+// openPart starts a streaming part, in the open message if it belongs there; a
+// sub-agent's finds its place by its owner.
+func (t *translator) openPart(kind protocol.PartType, id, owner string) {
+	if owner == "" {
+		t.place(kind, id)
+	} else {
+		t.closePart()
+	}
 	s := &t.speech
-	s.kind, s.id = kind, id
+	s.kind, s.id, s.owner = kind, id, owner
 	if kind == protocol.PartText {
 		s.texts, s.textID = true, id
 	} else {
 		s.thoughts, s.thoughtID = true, id
 	}
 	s.part = s.key("part")
-	t.emit(harness.PartOpened{Part: s.part, Kind: kind})
+	t.emit(harness.PartOpened{Part: s.part, Kind: kind, Owner: owner})
 }
 
 // show shows a part that is whole at once.
@@ -166,8 +173,8 @@ func (t *translator) place(kind protocol.PartType, id string) {
 // space.
 func (s *speech) begins(kind protocol.PartType, id string) bool {
 	switch {
-	case !s.open:
-		return true
+	case !s.open || s.owner != "":
+		return true // what a sub-agent said is in a message of its own
 	case id == "":
 		return s.ended || s.kind != "" && s.kind != kind
 	case id == s.textID || id == s.thoughtID:
@@ -203,7 +210,7 @@ func (t *translator) closePart() {
 		t.emit(harness.TextAppended{Part: s.part, Text: "\uFFFD"})
 		s.held = nil
 	}
-	t.emit(harness.PartSet{Part: s.part, Value: closed(s.kind)})
+	t.emit(harness.PartSet{Part: s.part, Owner: s.owner, Value: closed(s.kind)})
 	s.part = ""
 }
 
@@ -216,10 +223,14 @@ func closed(kind protocol.PartType) protocol.Part {
 }
 
 // toolSighted makes room for a new tool call: in the open message, unless one
-// has ended in it already.
-func (t *translator) toolSighted() {
+// has ended in it already; a sub-agent's finds its place by its owner.
+func (t *translator) toolSighted(owner string) {
 	t.closePart()
-	if !t.speech.open || t.speech.ended {
+	if owner != "" {
+		t.speech.owner = owner
+		return
+	}
+	if !t.speech.open || t.speech.ended || t.speech.owner != "" {
 		t.openMessage("")
 	}
 	t.speech.tools = true

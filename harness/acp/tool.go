@@ -26,6 +26,10 @@ type tool struct {
 	status protocol.ToolStatus
 	// rejected is true where consent was refused.
 	rejected bool
+	// owner is the call whose sub-agent made it; "" at top level. runs is true of a
+	// call that is such an owner.
+	owner string
+	runs  bool
 }
 
 // toolCall is a tool_call, a tool_call_update or the toolCall of a permission
@@ -73,10 +77,10 @@ func (t *translator) toolUpdate(raw jsontext.Value) {
 func (t *translator) upsert(u toolCall) *tool {
 	tl := t.tools[string(u.ID)]
 	if tl == nil {
-		tl = &tool{call: string(u.ID), status: protocol.ToolPending}
+		tl = &tool{call: string(u.ID), status: protocol.ToolPending, owner: t.parent(u.Meta)}
 		t.tools[tl.call] = tl
 		t.order = append(t.order, tl.call)
-		t.toolSighted()
+		t.toolSighted(tl.owner)
 	}
 	ended := tl.status.Terminal()
 	tl.merge(u)
@@ -167,7 +171,7 @@ func (tl *tool) advance(to protocol.ToolStatus) bool {
 // showTool shows a call; with withState its state too.
 func (t *translator) showTool(tl *tool, withState bool) {
 	u := harness.ToolSet{
-		Call: tl.call, Name: tl.shownName(), Kind: tl.kind, Title: tl.title, Locations: tl.locations,
+		Call: tl.call, Owner: tl.owner, Name: tl.shownName(), Kind: tl.kind, Title: tl.title, Locations: tl.locations,
 	}
 	if withState {
 		u.State = tl.state()

@@ -68,6 +68,8 @@ type turn struct {
 	step int
 	// written is true once the prompt was; cancelled, once session/cancel was.
 	written, cancelled bool
+	// own: the agent has begun it by itself; it has no prompt, and no answer.
+	own bool
 	// answered is how it ends, from the prompt's answer to the end of the grace.
 	answered *harness.Finished
 	// errorText is the last text chunk, where that was an error as Quirks.ErrorText
@@ -83,9 +85,11 @@ func (t *translator) Line(line []byte) harness.Output {
 	t.out = harness.Output{}
 	if d, ok := t.probe(line); ok {
 		t.sayProbed(d)
+		t.stillAwake()
 		return t.out
 	}
 	t.plainLine(line)
+	t.stillAwake()
 	return t.out
 }
 

@@ -34,7 +34,7 @@ type promptResult struct {
 
 // prompted takes the answer to the prompt: the turn's end.
 func (t *translator) prompted(m rpcline.Message) {
-	if !t.running() {
+	if !t.running() || t.turn.own {
 		return
 	}
 	end := t.ending(m)

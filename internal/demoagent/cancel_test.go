@@ -16,7 +16,7 @@ import (
 var prompts = []string{
 	"hello", "deltas 5 0", "think", "tool", "ask", "edit", "fail",
 	"hang", "hang silent", "hang tool", "crash", "noise", "error",
-	"plan", "big 100", "compact", "slow-cancel 0", "sequence think; ask; fail", "sequence tool; hang",
+	"plan", "big 100", "compact", "slow-cancel 0", "subagent", "sequence think; ask; fail", "sequence tool; hang",
 }
 
 // saboteur is an output that cancels the turn from inside the write of the n-th

@@ -16,6 +16,8 @@
 //	fail              a tool that fails
 //	plan              a plan whose steps get done
 //	big BYTES         a tool whose output is that long
+//	subagent          a tool that runs a sub-agent, with a tool and a text of its own
+//	background [ms]   ends, and speaks again by itself ms milliseconds later (300)
 //	compact           a compaction, if the client shows them, then text
 //	hang [how]        waits until cancelled; how: text, silent, tool, hard
 //	slow-cancel [ms]  waits until cancelled, and ms milliseconds more (3000)

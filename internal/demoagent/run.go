@@ -51,6 +51,8 @@ type agent struct {
 	errw  io.Writer
 	ended <-chan struct{} // closed at the end of Run's context
 	turns sync.WaitGroup
+	// quitting is closed when nobody is left to talk to.
+	quitting chan struct{}
 
 	mu          sync.Mutex
 	initialized bool
@@ -69,6 +71,7 @@ func newAgent(ctx context.Context, out, errw io.Writer, opts Options) *agent {
 		errw:     errw,
 		ended:    ctx.Done(),
 		sessions: map[string]*session{},
+		quitting: make(chan struct{}),
 		asks:     map[int64]chan<- jsontext.Value{},
 	}
 }
@@ -129,6 +132,7 @@ func (a *agent) warn(format string, args ...any) {
 
 // withdrawAll ends every turn at once: nobody is left to answer or to read.
 func (a *agent) withdrawAll() {
+	close(a.quitting)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range a.sessions {

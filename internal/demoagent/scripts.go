@@ -27,6 +27,8 @@ var scripts = []script{
 	{"fail", "fail", "a tool that fails", failTool},
 	{"plan", "plan", "a plan whose steps get done", plan},
 	{"big", "big BYTES", "a tool whose output is that long", big},
+	{"subagent", "subagent", "a tool that runs a sub-agent, with a tool and a text of its own", subagent},
+	{"background", "background [ms]", "ends, and speaks again by itself ms milliseconds later (300)", background},
 	{"compact", "compact", "a compaction, if the client shows them, then text", compact},
 	{"hang", "hang [how]", "waits until cancelled; how: text, silent, tool, hard", hang},
 	{"slow-cancel", "slow-cancel [ms]", "waits until cancelled, and ms milliseconds more (3000)", slowCancel},

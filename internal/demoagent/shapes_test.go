@@ -43,9 +43,10 @@ type (
 		} `json:"options"`
 	}
 	acpChunk struct {
-		SessionUpdate string   `json:"sessionUpdate"`
-		MessageID     *string  `json:"messageId"`
-		Content       acpBlock `json:"content"`
+		SessionUpdate string         `json:"sessionUpdate"`
+		MessageID     *string        `json:"messageId"`
+		Content       acpBlock       `json:"content"`
+		Meta          jsontext.Value `json:"_meta"`
 	}
 	acpBlock struct {
 		Type string `json:"type"`
@@ -84,6 +85,7 @@ type (
 		} `json:"locations"`
 		RawInput  jsontext.Value `json:"rawInput"`
 		RawOutput jsontext.Value `json:"rawOutput"`
+		Meta      jsontext.Value `json:"_meta"`
 	}
 	acpToolContent struct {
 		Type    string    `json:"type"`

@@ -50,7 +50,7 @@ type simulation struct {
 // simulated are the prompts: all scripts that end or can be cancelled.
 var simulated = []string{
 	"hello", "flood 30", "deltas 4 500", "deltas 2 0", "think", "tool", "ask", "ask", "edit", "fail",
-	"plan", "big 1000", "compact", "slow-cancel 1", "sequence tool; think; ask", "sequence edit; hang",
+	"subagent", "plan", "big 1000", "compact", "slow-cancel 1", "sequence tool; think; ask", "sequence edit; hang",
 	"hang", "hang silent", "hang tool", "error", "error no", "flood", "hang on",
 }
 

@@ -25,6 +25,14 @@ type toolCall struct {
 	RawInput any `json:"rawInput,omitzero"`
 	// RawOutput is a failure, or absent.
 	RawOutput any `json:"rawOutput,omitzero"`
+	// Meta names the call whose sub-agent made this one; absent at top level.
+	Meta *ofSubagent `json:"_meta,omitzero"`
+}
+
+// ofSubagent is the _meta of what a sub-agent does; the protocol has no word for it.
+type ofSubagent struct {
+	// Parent is the id of the call that runs the sub-agent.
+	Parent string `json:"agent-server/parentToolCallId"`
 }
 
 // toolContent is text, or a diff.

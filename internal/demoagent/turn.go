@@ -34,6 +34,8 @@ type turn struct {
 	recalled bool           // by $/cancel_request
 	closer   jsontext.Value // id of the session/close to answer at the end, or nil
 
+	later func() // what goes on once the turn is over; nil: nothing
+
 	message openMessage
 	tool    *toolCall // without a final status yet; nil when none is open
 	output  int       // bytes of text and thought so far
@@ -128,6 +130,9 @@ func (t *turn) work(ctx context.Context) {
 		t.reportContext()
 	}
 	t.agent.finish(ctx, t, err)
+	if t.later != nil && err == nil {
+		t.agent.turns.Go(t.later)
+	}
 }
 
 // promptResult is the answer to session/prompt.

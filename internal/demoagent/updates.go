@@ -34,6 +34,8 @@ type chunk struct {
 	MessageID string `json:"messageId"`
 	// Content is what to append to the message.
 	Content textBlock `json:"content"`
+	// Meta names the call whose sub-agent says it; absent at top level.
+	Meta *ofSubagent `json:"_meta,omitzero"`
 }
 
 // contextUpdate tells how full the context is, which is not what a turn cost.
