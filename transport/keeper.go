@@ -3,6 +3,7 @@ package transport
 import (
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"time"
 
@@ -153,9 +154,6 @@ func (s *socket) farewell() {
 func (s *socket) drain() {
 	s.reading.Lock()
 	defer s.reading.Unlock()
-	for {
-		if _, err := s.lines.r.Discard(socketChunk); err != nil {
-			return
-		}
-	}
+	// Not through the lines: whoever was given the last one may still be at it.
+	_, _ = io.Copy(io.Discard, s.messages)
 }

@@ -64,6 +64,8 @@ type socket struct {
 	// lines, which takes the messages apart.
 	reading sync.Mutex
 	lines   *ndjson
+	// messages is what lines are read from.
+	messages *messages
 	// waiting: Next waits for the peer; alive counts its signs of life; silent:
 	// the keeper has given it up.
 	waiting atomic.Bool
@@ -91,7 +93,8 @@ type socket struct {
 func newSocket(ws *websocket.Conn, o SocketOptions) *socket {
 	s := &socket{o: o.withDefaults(), ws: ws, closing: make(chan struct{}), gone: make(chan struct{})}
 	// Framing by lines is NDJSON's, oversize and all; here are only messages.
-	s.lines = &ndjson{r: bufio.NewReaderSize(&messages{s: s}, socketChunk), limit: s.o.MaxMessageBytes}
+	s.messages = &messages{s: s}
+	s.lines = &ndjson{r: bufio.NewReaderSize(s.messages, socketChunk), limit: s.o.MaxMessageBytes}
 	ws.SetPongHandler(func(string) error { s.alive.Add(1); return nil })
 	ws.SetPingHandler(s.pong)
 	// A close is answered by the farewell: what is due goes out before it.
