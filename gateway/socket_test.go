@@ -43,6 +43,8 @@ func listening(t testing.TB, g *gateway.Gateway, socket transport.SocketOptions)
 type socket struct {
 	transport.Framing
 	rest []byte
+	// writing is held by who writes: a peer may be played by several at once.
+	writing sync.Mutex
 }
 
 func (s *socket) Read(b []byte) (int, error) {
@@ -58,7 +60,11 @@ func (s *socket) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func (s *socket) Write(b []byte) (int, error) { return len(b), s.Framing.Write(b) }
+func (s *socket) Write(b []byte) (int, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return len(b), s.Framing.Write(b)
+}
 
 func (*socket) SetWriteDeadline(time.Time) error { return nil }
 
