@@ -130,3 +130,22 @@ func TestLogFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestRunOverAKill: a run whose gateway is killed and replaced ends, and says how its
+// turn did.
+func TestRunOverAKill(t *testing.T) {
+	t.Parallel()
+	s := serveOn(t)
+	r := s.beside("run", "hang", "--harness", "demo")
+	r.says(&r.out, `until cancelled`)
+	if err := s.cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	s.wait()
+	next := s.again()
+	r.says(&r.talk, `process_exit`)
+	if code := r.wait(); code == 0 {
+		t.Errorf("it ended with %d: %s", code, r.talk.String())
+	}
+	next.ends(syscall.SIGTERM, 0)
+}

@@ -104,22 +104,23 @@ func (t *turn) untilEnded(ctx context.Context, feed *client.Feed, s *story) erro
 // answer. A turn alone would do for showing; the session's end is what a verifier
 // needs to say that everything ended.
 func (t *turn) closeSession(ctx context.Context, feed *client.Feed, s *story) error {
-	err := untilAnswered(func() error {
-		_, err := t.l.CloseSession(ctx, *t.p.SessionID)
+	open := true
+	err := untilAnswered(func() (err error) {
+		open, err = t.l.CloseSession(ctx, *t.p.SessionID)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("closing the session: %w", err)
 	}
-	for {
+	// One that is not open any more, its gateway having been killed, says no end.
+	for open {
 		ev, err := t.next(ctx, feed, s)
 		if err != nil {
 			return fmt.Errorf("following the session's end: %w", err)
 		}
-		if ev.Type() == protocol.TypeSessionEnded {
-			return nil
-		}
+		open = ev.Type() != protocol.TypeSessionEnded
 	}
+	return nil
 }
 
 // next takes one event: it is shown, judged, and acted on. A hole in the stream
