@@ -226,6 +226,57 @@ func TestDialStalled(t *testing.T) {
 	}
 }
 
+// TestDialAnsweredBadly: an answer without an end is not held, and one that is no
+// HTTP is not quoted: it may be what we have sent.
+func TestDialAnsweredBadly(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]struct{ first, again, want string }{
+		"headers without end":  {"HTTP/1.1 101 Switching Protocols\r\n", "X-Long: " + strings.Repeat("x", 1<<10) + "\r\n", "too long"},
+		"a header without end": {"HTTP/1.1 101 Switching Protocols\r\nX-Long: ", strings.Repeat("x", 1<<10), "too long"},
+		"no HTTP":              {secret + "\r\n", "", "no HTTP server"},
+		"no header":            {"HTTP/1.1 101 Switching Protocols\r\n" + secret + "\r\n\r\n", "", "no HTTP server"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = ln.Close() }()
+			sent := make(chan int, 1)
+			go func() { sent <- answerBadly(ln, answer.first, answer.again) }()
+			_, err = transport.DialClient(t.Context(), "ws://"+ln.Addr().String(), transport.ClientOptions{})
+			if err == nil || !strings.Contains(err.Error(), answer.want) || strings.Contains(err.Error(), secret) {
+				t.Errorf("error %v, want %q", err, answer.want)
+			}
+			if n := await(t, sent, "the answer"); n >= tooMuch {
+				t.Errorf("%d bytes were taken", n)
+			}
+		})
+	}
+}
+
+// tooMuch is what nobody takes for an answer, the system's buffers included.
+const tooMuch = 64 << 20
+
+// answerBadly takes one connection and says first, then again until it is not heard
+// any more; it gives how much that was.
+func answerBadly(ln net.Listener, first, again string) (n int) {
+	c, err := ln.Accept()
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = c.Close() }()
+	for text := first; text != "" && n < tooMuch; text = again {
+		wrote, err := c.Write([]byte(text))
+		n += wrote
+		if err != nil {
+			break
+		}
+	}
+	return n
+}
+
 // TestDialEndsWithItsContext: the context is its life.
 func TestDialEndsWithItsContext(t *testing.T) {
 	t.Parallel()

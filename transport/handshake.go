@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -70,28 +71,36 @@ func (t *target) dial(outer context.Context, reached func()) (*websocket.Conn, e
 		header.Set("Authorization", "Bearer "+token)
 	}
 	release := func() bool { return false }
+	var medium *answered
 	d := websocket.Dialer{Proxy: http.ProxyFromEnvironment, TLSClientConfig: t.tls, HandshakeTimeout: t.timeout,
 		// Masking copies: a buffer that takes a whole fragment makes one frame of it.
 		WriteBufferSize: fragment, EnableCompression: t.socket.Compression,
 		NetDialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			c, err := new(net.Dialer).DialContext(ctx, network, address)
-			if err == nil {
-				reached()
-				// The library waits for the answer whatever becomes of ctx.
-				release = context.AfterFunc(outer, func() { _ = c.Close() })
+			if err != nil {
+				return nil, err
 			}
-			return c, err
+			reached()
+			// The library waits for the answer whatever becomes of ctx.
+			release = context.AfterFunc(outer, func() { _ = c.Close() })
+			medium = boundAnswer(c)
+			return medium, nil
 		}}
 	ws, resp, err := d.DialContext(outer, t.url, header)
 	release()
 	if err != nil {
 		return nil, handshakeError(resp, err)
 	}
+	medium.unbound()
 	return ws, nil
 }
 
 // handshakeError types a refusal.
 func handshakeError(resp *http.Response, err error) error {
+	if resp == nil && strings.HasPrefix(err.Error(), "malformed ") {
+		// The library quotes what came; that may be our own request, sent back.
+		return fmt.Errorf("dialling: %w", errNotHTTP)
+	}
 	if resp == nil {
 		// It says where and why: addresses and causes, not the URL.
 		return fmt.Errorf("dialling: %w", err)

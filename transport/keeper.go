@@ -121,6 +121,9 @@ func (s *socket) cut() {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn() // TLS would say goodbye first, and wait
 	}
+	if a, ok := c.(*answered); ok {
+		c = a.Conn
+	}
 	if t, ok := c.(*net.TCPConn); ok {
 		_ = t.SetLinger(0)
 	}

@@ -12,8 +12,8 @@ import (
 // other, each with a newline at its end: a line never spans two messages.
 type messages struct {
 	s *socket
-	// message is being read; nil between two. last is its byte before, 0 at its
-	// beginning.
+	// message is being read; nil between two. last is its byte before, a newline at
+	// its beginning: no byte that a peer can send may stand for none.
 	message io.Reader
 	last    byte
 	// owed: the message's end is yet to be shown as a newline.
@@ -47,7 +47,7 @@ func (m *messages) next() {
 		m.err = m.s.inputEnded(err)
 		return
 	}
-	m.message, m.last = r, 0
+	m.message, m.last = r, '\n'
 }
 
 // some reads of the message what there is.
@@ -60,7 +60,7 @@ func (m *messages) some(p []byte) int {
 	switch {
 	case err == io.EOF: // bare: the message's own end
 		m.message = nil
-		m.owed = m.last != 0 && m.last != '\n'
+		m.owed = m.last != '\n'
 	case err != nil:
 		// Half a message holds half a line: no end makes it a whole one.
 		err = m.s.inputEnded(err)

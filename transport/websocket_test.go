@@ -36,6 +36,7 @@ func TestWhatAMessageMayHold(t *testing.T) {
 		{"binary", [][]string{{"binary", request("1") + "\n" + request("2")}}, []string{answerTo("1"), answerTo("2")}},
 		{"two messages are two lines", [][]string{text(request("1")), text(request("2"))}, []string{answerTo("1"), answerTo("2")}},
 		{"half a line a message", [][]string{text(request("1")[:9]), text(request("1")[9:]), text(request("2"))}, []string{notJSON, notJSON, answerTo("2")}},
+		{"a NUL at its end", [][]string{text("\x00"), text(request("1")), text(request("2") + "\x00"), text(request("3"))}, []string{notJSON, answerTo("1"), notJSON, answerTo("3")}},
 		{"not UTF-8", [][]string{text("\xff\xfe"), text(request("2"))}, []string{notJSON, answerTo("2")}},
 	}
 	for _, tt := range tests {
