@@ -82,6 +82,27 @@ func TestKilledGateway(t *testing.T) {
 	last.ends(syscall.SIGTERM, 0)
 }
 
+// TestRunOverARestart: a gateway that ends in order says the session's end, and the run
+// shows it, though its own close was answered by the next gateway, if at all.
+func TestRunOverARestart(t *testing.T) {
+	t.Parallel()
+	s := serveOn(t)
+	r := s.beside("run", "deltas 200 5000", "--harness", "demo", "--json", "--verify")
+	r.says(&r.out, `message.part.delta`)
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.wait()
+	next := s.again()
+	if code := r.wait(); code != 0 {
+		t.Errorf("it ended with %d: %s", code, r.talk.String())
+	}
+	if out := r.out.String(); !strings.Contains(out, `"type":"session.ended"`) {
+		t.Errorf("no end of the session in its stdout, whose last line is %s", out[strings.LastIndex(strings.TrimSpace(out), "\n")+1:])
+	}
+	next.ends(syscall.SIGTERM, 0)
+}
+
 // untilRunning waits until a tool is at work.
 func untilRunning(t *testing.T, feed *client.Feed) {
 	t.Helper()

@@ -37,8 +37,9 @@ type story struct {
 	err error
 	// ended is the turn's end; nil where it was not seen.
 	ended *protocol.TurnEnded
-	// events counts what was shown.
+	// events counts what was shown; seq is the last one's.
 	events int
+	seq    int64
 	// judged: the verifier has seen all there was, and found these.
 	judged bool
 	found  []verify.Violation
@@ -112,13 +113,34 @@ func (t *turn) closeSession(ctx context.Context, feed *client.Feed, s *story) er
 	if err != nil {
 		return fmt.Errorf("closing the session: %w", err)
 	}
-	// One that is not open any more, its gateway having been killed, says no end.
+	if !open {
+		return t.untilHead(ctx, feed, s)
+	}
 	for open {
 		ev, err := t.next(ctx, feed, s)
 		if err != nil {
 			return fmt.Errorf("following the session's end: %w", err)
 		}
 		open = ev.Type() != protocol.TypeSessionEnded
+	}
+	return nil
+}
+
+// untilHead takes what the log holds of a session that is not open any more: its end,
+// where the gateway that had it ended in order, or the answer to a close was lost; no
+// end, where it was killed.
+func (t *turn) untilHead(ctx context.Context, feed *client.Feed, s *story) error {
+	rest, _, err := t.l.Replay(ctx, *t.p.SessionID, s.seq+1)
+	if ctx.Err() != nil {
+		return fmt.Errorf("following the session's end: %w", err)
+	}
+	if err != nil || len(rest) == 0 {
+		return nil // a server may forget what is closed: nothing more will come
+	}
+	for s.seq < rest[len(rest)-1].Seq {
+		if _, err := t.next(ctx, feed, s); err != nil {
+			return fmt.Errorf("following the session's end: %w", err)
+		}
 	}
 	return nil
 }
@@ -132,6 +154,7 @@ func (t *turn) next(ctx context.Context, feed *client.Feed, s *story) (protocol.
 		return nil, err
 	}
 	s.events++
+	s.seq = env.Seq
 	t.show.envelope(env)
 	if t.verifier != nil {
 		s.found = append(s.found, t.verifier.Add(env)...)
