@@ -78,19 +78,24 @@ func (c *Client) fill(l *link, session string, p page, err error) (next int64) {
 	return 0
 }
 
-// miss says that the log could not be asked; but where a session was never seen
-// and the server has not seen it either, nothing is missing.
+// miss says that the log could not be asked, and what is missing for it: what lies
+// before the first envelope that was held back. Where none is, the log knows of more
+// than was delivered; but a session that was never seen, and that the server does not
+// know, has not begun. It may begin before its answer is looked at: what is held back
+// then is all there is.
 func (c *Client) miss(session string, last int64, p page, err error) {
 	var wire *protocol.Error
-	if errors.As(err, &wire) && wire.Code == protocol.CodeUnknownSession && last == 0 && len(c.held[session]) == 0 {
+	unknown := errors.As(err, &wire) && wire.Code == protocol.CodeUnknownSession
+	next := last + 1
+	held := c.held[session]
+	if len(held) > 0 {
+		next = held[0].env.Seq
+	}
+	if next == last+1 && (len(held) > 0 || unknown && last == 0) {
 		return
 	}
 	p.cause = err
-	if held := c.held[session]; len(held) > 0 {
-		c.skip(session, held[0].env.Seq, p)
-		return
-	}
-	c.skip(session, last+1, p)
+	c.skip(session, next, p)
 }
 
 // begunAnew says whether a base server has dropped a session's log and begun it

@@ -14,6 +14,7 @@ import (
 
 	"agent-server/client"
 	"agent-server/protocol"
+	"agent-server/transport"
 )
 
 // TestHeals: whatever is lost, doubled or swapped on the way is delivered once,
@@ -188,6 +189,39 @@ func TestGaps(t *testing.T) {
 					t.Errorf("delivered (-want +got):\n%s", diff)
 				}
 				f.Close()
+			}
+		})
+	}
+}
+
+// TestBeganWhileAsked: a session that begins while a new connection asks for what it
+// missed of it is told whole: that the server did not know it is no loss.
+func TestBeganWhileAsked(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"unknown": `"error":{"code":-32001,"message":"unknown session: s"}`,
+		"failed":  `"error":{"code":-32603,"message":"disk on fire"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, second := newMute(hello), newMute(hello)
+			conns := acceptor(make(chan transport.Framing, 2))
+			conns <- first
+			c, err := client.Keep(within(t), conns.next, quick())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			f := c.FollowNew("s")
+			defer f.Close()
+			_ = first.Close()
+			conns <- second
+			asked := <-second.sent
+			second.lines <- notification(1)
+			second.lines <- strings.Join(strings.SplitAfterN(asked, ",", 3)[:2], "") + answer + "}"
+			second.lines <- notification(2)
+			if diff := cmp.Diff([]string{"1", "2"}, read(t, f, 2)); diff != "" {
+				t.Errorf("delivered (-want +got):\n%s", diff)
 			}
 		})
 	}
