@@ -44,6 +44,7 @@ harness/claudecode     | pure    | protocol harness harness/rpcline             
 harness/codexappserver | pure    | protocol harness harness/rpcline                         | codec
 harness/codexexec      | pure    | protocol harness harness/rpcline                         | codec
 harness/acp            | pure    | protocol harness harness/rpcline                         | codec
+internal/harnesses     | tooling | protocol harness harness/claudecode harness/codexappserver harness/codexexec harness/acp | -
 harness/process        | io      | -                                                        | zap sys
 eventlog               | io      | protocol                                                 | -
 eventlog/eventlogtest  | tooling | protocol eventlog                                        | cmp

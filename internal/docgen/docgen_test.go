@@ -61,7 +61,7 @@ func TestEveryMemberIsTried(t *testing.T) {
 // is the member's doing.
 func TestProbeRepeats(t *testing.T) {
 	t.Parallel()
-	for _, h := range known {
+	for _, h := range known(evidence) {
 		p, err := newProbe(evidence, h)
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestNoEvidence(t *testing.T) {
 	if err := write(empty, filepath.Join(empty, "page")); err == nil {
 		t.Error("a page was made of nothing")
 	}
-	if _, err := newProbe(empty, known[0]); err == nil {
+	if _, err := newProbe(empty, known(evidence)[0]); err == nil {
 		t.Error("a probe was made of nothing")
 	}
 }
@@ -147,8 +147,8 @@ func TestCells(t *testing.T) {
 			"resumeSessionAt": "argument", "apiKey": "environment `ANTHROPIC_API_KEY`, restart", "includeRaw": "gateway",
 		}},
 	} {
-		i := slices.IndexFunc(known, func(h harness.Harness) bool { return h.Info().ID == tc.harness })
-		p, err := newProbe(evidence, known[i])
+		i := slices.IndexFunc(known(evidence), func(h harness.Harness) bool { return h.Info().ID == tc.harness })
+		p, err := newProbe(evidence, known(evidence)[i])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,17 +177,17 @@ func TestScenarioCell(t *testing.T) {
 // Every table has as many cells in each row as columns.
 func TestTablesAreWhole(t *testing.T) {
 	t.Parallel()
-	page, err := harnesses(evidence)
+	text, err := page(evidence)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := 0
-	for line := range strings.Lines(string(page)) {
+	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "|") {
 			continue
 		}
 		rows++
-		if n := strings.Count(line, "|"); n != len(known)+2 {
+		if n := strings.Count(line, "|"); n != len(known(evidence))+2 {
 			t.Errorf("%d bars in %s", n, line)
 		}
 	}
@@ -215,13 +215,13 @@ func TestBrokenEvidence(t *testing.T) {
 		if err := os.CopyFS(dir, os.DirFS(evidence)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := harnesses(dir); err != nil {
+		if _, err := page(dir); err != nil {
 			t.Fatalf("before it was spoiled: %v", err)
 		}
 		if err := spoil(dir); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := harnesses(dir); err == nil {
+		if _, err := page(dir); err == nil {
 			t.Errorf("%s: a page was made", name)
 		}
 	}

@@ -26,11 +26,11 @@ func main() {
 }
 
 func write(dir, out string) error {
-	page, err := harnesses(dir)
+	text, err := page(dir)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(out, page, 0o644); err != nil {
+	if err := os.WriteFile(out, text, 0o644); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
 	return nil

@@ -10,19 +10,19 @@ import (
 
 	"agent-server/fixtures"
 	"agent-server/harness"
-	"agent-server/harness/acp"
-	"agent-server/harness/claudecode"
-	"agent-server/harness/codexappserver"
-	"agent-server/harness/codexexec"
+	"agent-server/internal/harnesses"
 	"agent-server/protocol"
 )
 
 // known are the harnesses that the page is about: those that have fixtures.
-var known = []harness.Harness{
-	acp.New(acp.Agent{ID: protocol.HarnessDemo}),
-	claudecode.New(claudecode.Options{}),
-	codexappserver.New(codexappserver.Options{}),
-	codexexec.New(),
+func known(dir string) []harness.Harness {
+	var list []harness.Harness
+	for _, e := range harnesses.All() {
+		if _, err := os.Stat(filepath.Join(dir, string(e.ID()))); err == nil {
+			list = append(list, e.Harness)
+		}
+	}
+	return list
 }
 
 const top = `# Harnesses
@@ -62,9 +62,12 @@ As initialize tells them.
 
 `
 
-// harnesses is the whole page. dir is where the fixtures are; links go where the page
+// page is the whole page. dir is where the fixtures are; links go where the page
 // itself will stand, beside that folder's parent.
-func harnesses(dir string) ([]byte, error) {
+func page(dir string) ([]byte, error) {
+	if len(known(dir)) == 0 {
+		return nil, fmt.Errorf("no harness has fixtures in %s", dir)
+	}
 	var b bytes.Buffer
 	b.WriteString(top)
 	for _, part := range []func(*bytes.Buffer, string) error{scenarios, configs, capabilities} {
@@ -81,9 +84,9 @@ func row(b *bytes.Buffer, cells ...string) {
 }
 
 // head writes a table's first two lines: a column for each harness.
-func head(b *bytes.Buffer, first string, column func(harness.Harness) string) {
+func head(b *bytes.Buffer, dir, first string, column func(harness.Harness) string) {
 	cells, rule := []string{first}, []string{"---"}
-	for _, h := range known {
+	for _, h := range known(dir) {
 		cells, rule = append(cells, column(h)), append(rule, "---")
 	}
 	row(b, cells...)
@@ -97,7 +100,7 @@ func name(h harness.Harness) string { return "`" + string(h.Info().ID) + "`" }
 // every scenario, or says why not.
 func scenarios(b *bytes.Buffer, dir string) error {
 	notes := map[string]fixtures.Note{}
-	for _, h := range known {
+	for _, h := range known(dir) {
 		for _, s := range fixtures.Scenarios {
 			path := filepath.Join(string(h.Info().ID), s)
 			text, err := os.ReadFile(filepath.Join(dir, path, "README.md"))
@@ -109,12 +112,12 @@ func scenarios(b *bytes.Buffer, dir string) error {
 			}
 		}
 	}
-	head(b, "scenario", func(h harness.Harness) string {
+	head(b, dir, "scenario", func(h harness.Harness) string {
 		return name(h) + ", " + notes[filepath.Join(string(h.Info().ID), fixtures.Scenarios[0])].CLI
 	})
 	for _, s := range fixtures.Scenarios {
 		cells := []string{s}
-		for _, h := range known {
+		for _, h := range known(dir) {
 			path := filepath.Join(string(h.Info().ID), s)
 			cells = append(cells, scenarioCell(path, notes[path]))
 		}
@@ -134,9 +137,9 @@ func scenarioCell(path string, n fixtures.Note) string {
 // configs writes a row for each member of RunConfig, as the probes find it.
 func configs(b *bytes.Buffer, dir string) error {
 	b.WriteString(configTop)
-	head(b, "member", name)
+	head(b, dir, "member", name)
 	var probes []*probe
-	for _, h := range known {
+	for _, h := range known(dir) {
 		p, err := newProbe(dir, h)
 		if err != nil {
 			return err
@@ -158,13 +161,13 @@ func configs(b *bytes.Buffer, dir string) error {
 }
 
 // capabilities writes a row for each member of AgentCapabilities.
-func capabilities(b *bytes.Buffer, _ string) error {
+func capabilities(b *bytes.Buffer, dir string) error {
 	b.WriteString(capabilityTop)
-	head(b, "capability", name)
+	head(b, dir, "capability", name)
 	kind := reflect.TypeFor[protocol.AgentCapabilities]()
 	for i := range kind.NumField() {
 		cells := []string{"`" + kind.Field(i).Tag.Get("json") + "`"}
-		for _, h := range known {
+		for _, h := range known(dir) {
 			value := reflect.ValueOf(h.Info().Capabilities).Field(i)
 			cells = append(cells, strings.NewReplacer("true", "yes", "false", "no").Replace(fmt.Sprint(value)))
 		}
