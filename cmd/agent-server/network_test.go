@@ -48,13 +48,19 @@ func serveOn(t *testing.T, args ...string) *served {
 	s := &served{t: t, dir: t.TempDir()}
 	s.file = secretFile(t, s.dir, "token")
 	s.begin(append([]string{"serve", "--listen", "0", "--state-dir", s.dir, "--claude-path", "/no/such/cli"}, args...))
+	s.listens()
+	return s
+}
+
+// listens waits until it does, and notes where.
+func (s *served) listens() {
+	s.t.Helper()
 	re := regexp.MustCompile(`listening on (ws+://[^\s"]+)|"url":"(ws[^"]+)"`)
 	if !s.talk.await(re) {
-		t.Fatalf("it does not listen: %s", s.talk.String())
+		s.t.Fatalf("it does not listen: %s", s.talk.String())
 	}
 	found := re.FindStringSubmatch(s.talk.String())
 	s.url = found[1] + found[2]
-	return s
 }
 
 // begin starts the command; whatever a test forgets is killed at its end.
