@@ -233,27 +233,27 @@ func eventually(t testing.TB, ok func() bool) {
 // and its caller is told where it is not.
 func TestLaw133_fates(t *testing.T) {
 	t.Parallel()
-	ctx := within(t)
 	for name, tc := range map[string]struct {
-		do     func(c *client.Client) error
+		do     func(ctx context.Context, c *client.Client) error
 		repeat bool
 	}{
-		protocol.MethodTurnStart: {func(c *client.Client) error {
+		protocol.MethodTurnStart: {func(ctx context.Context, c *client.Client) error {
 			_, err := c.StartTurn(ctx, prompt("s", "t", "x"))
 			return err
 		}, true},
-		"a named turn's cancel": {func(c *client.Client) error { _, err := c.Cancel(ctx, "s", "t"); return err }, true},
-		"replay":                {func(c *client.Client) error { _, _, err := c.Replay(ctx, "s", 1); return err }, true},
-		"any turn's cancel":     {func(c *client.Client) error { _, err := c.Cancel(ctx, "s", ""); return err }, false},
-		"respond": {func(c *client.Client) error {
+		"a named turn's cancel": {func(ctx context.Context, c *client.Client) error { _, err := c.Cancel(ctx, "s", "t"); return err }, true},
+		"replay":                {func(ctx context.Context, c *client.Client) error { _, _, err := c.Replay(ctx, "s", 1); return err }, true},
+		"any turn's cancel":     {func(ctx context.Context, c *client.Client) error { _, err := c.Cancel(ctx, "s", ""); return err }, false},
+		"respond": {func(ctx context.Context, c *client.Client) error {
 			_, err := c.Respond(ctx, "s", "r", protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled})
 			return err
 		}, false},
-		"close":    {func(c *client.Client) error { _, err := c.CloseSession(ctx, "s"); return err }, false},
-		"shutdown": {func(c *client.Client) error { return c.Shutdown(ctx) }, false},
+		"close":    {func(ctx context.Context, c *client.Client) error { _, err := c.CloseSession(ctx, "s"); return err }, false},
+		"shutdown": {func(ctx context.Context, c *client.Client) error { return c.Shutdown(ctx) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := within(t) // its time begins when its turn comes
 			first, second := newMute(hello), newMute(hello)
 			conns := acceptor(make(chan transport.Framing, 2))
 			conns <- first
@@ -263,7 +263,7 @@ func TestLaw133_fates(t *testing.T) {
 			}
 			defer func() { _ = c.Close() }()
 			done := make(chan error, 1)
-			go func() { done <- tc.do(c) }()
+			go func() { done <- tc.do(ctx, c) }()
 			sent := <-first.sent
 			_ = first.Close()
 			if !tc.repeat {
