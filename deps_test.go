@@ -58,6 +58,7 @@ docs/schema            | pure    | -                                            
 internal/schema        | pure    | docs/schema                                              | -
 internal/schema/compose | tooling | protocol                                                 | codec schema
 internal/schema/generate | tooling | internal/schema/compose                                  | -
+fixtures/vectors       | tooling | -                                                        | -
 fixtures/wire          | tooling | protocol                                                 | -
 fixtures               | tooling | protocol reducer harness verify session                  | codec
 cmd/agent-server       | wiring  | *                                                        | codec cobra jsonrpc2 zap term sys prometheus

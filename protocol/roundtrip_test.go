@@ -2,9 +2,7 @@ package protocol
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"agent-server/fixtures/vectors"
 )
 
 // Law 50: decoding what was appended gives the same event, and appending that the
@@ -201,51 +201,22 @@ func canonicalOf(t testing.TB, raw []byte) string {
 	return string(c)
 }
 
-// vector is what this package reads of one shared stream.
-type vector struct {
-	Events []Object `json:"events"`
-	State  struct {
-		Timeline []struct {
-			Parts []Object `json:"parts"`
-		} `json:"timeline"`
-		UnknownEvents []Object `json:"unknownEvents"`
-	} `json:"state"`
-}
-
-// vectors reads the shared streams; the test is skipped where they are not at
-// hand.
-func vectors(t *testing.T) []vector {
-	t.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "shared", "vectors", "fold.jsonl.gz"))
-	if err != nil {
-		t.Skipf("the shared vectors are not here: %v", err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []vector
-	for line := range bytes.Lines(text) {
-		var v vector
-		if err := Decode(line, &v); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, v)
-	}
-	return all
+// folded is what this package reads of the state of a stream.
+type folded struct {
+	Timeline []struct {
+		Parts []Object `json:"parts"`
+	} `json:"timeline"`
+	UnknownEvents []Object `json:"unknownEvents"`
 }
 
 // vectorEvents is the events of all streams.
 func vectorEvents(t *testing.T) []Object {
 	t.Helper()
 	var events []Object
-	for _, v := range vectors(t) {
-		events = append(events, v.Events...)
+	for _, v := range vectors.Shared(t) {
+		for _, ev := range v.Events {
+			events = append(events, Object(ev))
+		}
 	}
 	return events
 }
@@ -278,8 +249,12 @@ func TestVectorsRoundTrip(t *testing.T) {
 func TestVectorStatesRoundTrip(t *testing.T) {
 	t.Parallel()
 	parts, unknown := 0, 0
-	for _, v := range vectors(t) {
-		for _, entry := range v.State.Timeline {
+	for _, v := range vectors.Shared(t) {
+		var state folded
+		if err := Decode(v.State, &state); err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range state.Timeline {
 			for _, raw := range entry.Parts {
 				p, err := DecodePartState(raw)
 				if err != nil {
@@ -292,7 +267,7 @@ func TestVectorStatesRoundTrip(t *testing.T) {
 				}
 			}
 		}
-		for _, raw := range v.State.UnknownEvents {
+		for _, raw := range state.UnknownEvents {
 			ev, err := DecodeUnknownEventState(raw)
 			if err != nil {
 				t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent-server/fixtures/vectors"
 	"agent-server/protocol"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,7 +15,7 @@ import (
 // The reference's states load, and come out as they went in.
 func TestReferenceStatesLoad(t *testing.T) {
 	t.Parallel()
-	for _, v := range sharedVectors(t) {
+	for _, v := range vectors.Shared(t) {
 		c, err := Load(v.State)
 		if err != nil {
 			t.Fatalf("seed %d: %v", v.Seed, err)

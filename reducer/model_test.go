@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"agent-server/fixtures/vectors"
 	"agent-server/protocol"
 
 	"github.com/go-json-experiment/json"
@@ -379,7 +380,7 @@ func checkModel(t rapid.TB, events []protocol.Event) *Conversation {
 // The model itself is held to the reference; else its agreement would say little.
 func TestModelFollowsReference(t *testing.T) {
 	t.Parallel()
-	for _, v := range sharedVectors(t) {
+	for _, v := range vectors.Shared(t) {
 		m := newModel()
 		for i, ev := range decodeAll(t, v.Events) {
 			if diff := cmp.Diff(canonical(t, v.Changes[i]), canonical(t, appendChanges(m.fold(ev)))); diff != "" {

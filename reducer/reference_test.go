@@ -1,27 +1,15 @@
 package reducer
 
 import (
-	"bufio"
-	"compress/gzip"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
+	"agent-server/fixtures/vectors"
 	"agent-server/protocol"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
-
-// sharedVector is one stream of the published reference with what it made of it.
-type sharedVector struct {
-	Seed      int               `json:"seed"`
-	Events    []json.RawMessage `json:"events"`
-	State     json.RawMessage   `json:"state"`
-	Changes   []json.RawMessage `json:"changes"`
-	Selectors selectors         `json:"selectors"`
-}
 
 // selectors is what the selectors say of a state, in brief.
 type selectors struct {
@@ -36,35 +24,6 @@ type group struct {
 	Role     protocol.Role `json:"role"`
 	Entries  int           `json:"entries"`
 	IsLatest bool          `json:"isLatest"`
-}
-
-// sharedVectors reads the streams; the test is skipped where they are not.
-func sharedVectors(tb testing.TB) []sharedVector {
-	tb.Helper()
-	path := filepath.Join("..", "..", "shared", "vectors", "fold.jsonl.gz")
-	file, err := os.Open(path)
-	if err != nil {
-		tb.Skipf("the reference's streams are not here: %v", err)
-	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var vectors []sharedVector
-	lines := bufio.NewScanner(unzipped)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		var v sharedVector
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			tb.Fatal(err)
-		}
-		vectors = append(vectors, v)
-	}
-	if err := lines.Err(); err != nil {
-		tb.Fatal(err)
-	}
-	return vectors
 }
 
 // canonical spells JSON in its one canonical way.
@@ -99,11 +58,7 @@ func appendChanges(changes []Change) []byte {
 // What the published reference makes of its streams, this fold makes too.
 func TestReferenceStreams(t *testing.T) {
 	t.Parallel()
-	vectors := sharedVectors(t)
-	if len(vectors) != 57 {
-		t.Errorf("%d streams, want 57", len(vectors))
-	}
-	for _, v := range vectors {
+	for _, v := range vectors.Shared(t) {
 		var c *Conversation
 		for i, ev := range decodeAll(t, v.Events) {
 			next, changes := ReduceWithChanges(c, ev)
@@ -115,7 +70,11 @@ func TestReferenceStreams(t *testing.T) {
 		if diff := cmp.Diff(canonical(t, v.State), canonical(t, c.AppendJSON(nil))); diff != "" {
 			t.Errorf("seed %d, state (-reference +ours):\n%s", v.Seed, diff)
 		}
-		if diff := cmp.Diff(v.Selectors, selected(c)); diff != "" {
+		var want selectors
+		if err := json.Unmarshal(v.Selectors, &want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, selected(c)); diff != "" {
 			t.Errorf("seed %d, selectors (-reference +ours):\n%s", v.Seed, diff)
 		}
 	}

@@ -31,8 +31,8 @@ type vector struct {
 	lines [][]byte
 }
 
-// vectors reads every file that matches the pattern below vectorDir, by name.
-func vectors(t *testing.T, pattern string) map[string]vector {
+// ownVectors reads every file that matches the pattern below vectorDir, by name.
+func ownVectors(t *testing.T, pattern string) map[string]vector {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(vectorDir, pattern))
 	if err != nil {
@@ -137,7 +137,7 @@ func isOurs(r Rule) bool {
 func TestEachRuleHasAStreamThatBreaksItAlone(t *testing.T) {
 	t.Parallel()
 	broken := map[Rule]bool{}
-	for name, v := range vectors(t, "*.jsonl") {
+	for name, v := range ownVectors(t, "*.jsonl") {
 		rule, _, _ := strings.Cut(name, ".")
 		for _, want := range v.Violations {
 			if want.Rule != Rule(rule) && Rule(rule) != TimestampValid {
@@ -157,8 +157,8 @@ func TestEachRuleHasAStreamThatBreaksItAlone(t *testing.T) {
 // nothing else.
 func TestLaw65_verdicts(t *testing.T) {
 	t.Parallel()
-	all := vectors(t, "*.jsonl")
-	for name, v := range vectors(t, "clean/*.jsonl") {
+	all := ownVectors(t, "*.jsonl")
+	for name, v := range ownVectors(t, "clean/*.jsonl") {
 		if len(v.Violations) > 0 {
 			t.Errorf("clean/%s expects violations", name)
 		}
@@ -183,8 +183,8 @@ func TestLaw65_verdicts(t *testing.T) {
 // in whole, and as one of the sessions of a set.
 func TestTheWayInDoesNotMatter(t *testing.T) {
 	t.Parallel()
-	all := vectors(t, "clean/*.jsonl")
-	for name, v := range vectors(t, "*.jsonl") {
+	all := ownVectors(t, "clean/*.jsonl")
+	for name, v := range ownVectors(t, "*.jsonl") {
 		if v.Fold == "" {
 			all[name] = v
 		}
@@ -226,7 +226,7 @@ func (v vector) decoded() (envs []protocol.Envelope, ok bool) {
 func TestVectorsAreCanonical(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"*.jsonl", "clean/*.jsonl"} {
-		for name, v := range vectors(t, pattern) {
+		for name, v := range ownVectors(t, pattern) {
 			for i, raw := range v.lines {
 				env, err := protocol.DecodeEnvelope(raw)
 				if err != nil {

@@ -90,7 +90,7 @@ func TestSetCancelled(t *testing.T) {
 // Every violation says something for people.
 func TestViolationsSpeak(t *testing.T) {
 	t.Parallel()
-	for name, v := range vectors(t, "*.jsonl") {
+	for name, v := range ownVectors(t, "*.jsonl") {
 		made := v.verifier(t, false)
 		for _, found := range v.verdict(t, made, made.Cancelled) {
 			if found.Message == "" {
