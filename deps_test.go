@@ -49,7 +49,9 @@ harness/process        | io      | -                                            
 eventlog               | io      | protocol                                                 | -
 eventlog/eventlogtest  | tooling | protocol eventlog                                        | cmp
 eventlog/sqlite        | io      | protocol eventlog                                        | sqlite
-transport              | io      | protocol                                                 | codec jsonrpc2 websocket zap
+transport/access       | io      | -                                                        | -
+transport/rpc          | pure    | protocol                                                 | codec jsonrpc2
+transport              | io      | protocol transport/access transport/rpc                              | codec jsonrpc2 websocket zap
 gateway                | io      | protocol reducer session harness harness/process eventlog | jsonrpc2 zap
 client                 | io      | protocol echo seqcursor reducer transport                | codec jsonrpc2
 internal/demoagent     | io      | -                                                        | codec

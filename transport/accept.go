@@ -7,6 +7,8 @@ import (
 
 	"github.com/gorilla/websocket"
 	"go.uber.org/zap"
+
+	"agent-server/transport/access"
 )
 
 // needToken is what everybody without the token reads, whatever was shown instead.
@@ -15,7 +17,7 @@ const needToken = "a token is needed: Authorization: Bearer TOKEN, or the subpro
 // handle serves one request of whatever kind. Everything that decides who is let
 // in comes before the upgrade, in the order that docs/security.md tells:
 //
-//	handle → gate.admit (Host, Origin) → handshake → authorize (token) →
+//	handle → gate.Admit (Host, Origin) → handshake → authorize (token) →
 //	links.reserve (places) → upgrade → links.run, to the connection's end
 func (l *Listener) handle(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
@@ -31,7 +33,7 @@ func (l *Listener) handle(w http.ResponseWriter, r *http.Request) {
 		l.refuse(w, r, http.StatusBadRequest, "the request names a whole URL")
 		return
 	}
-	if err := l.gate.admit(r); err != nil {
+	if err := l.gate.Admit(r); err != nil {
 		l.refuse(w, r, http.StatusForbidden, err.Error())
 		return
 	}
@@ -74,21 +76,21 @@ func (l *Listener) handshake(w http.ResponseWriter, r *http.Request) {
 }
 
 // authorize asks for the token, if one is needed, and refuses who has none.
-func (l *Listener) authorize(w http.ResponseWriter, r *http.Request) (digest, bool) {
+func (l *Listener) authorize(w http.ResponseWriter, r *http.Request) (access.Digest, bool) {
 	if l.passport == nil {
-		return digest{}, true
+		return access.Digest{}, true
 	}
 	pass := l.look(false)
-	if !pass.valid(r) {
+	if !pass.Valid(r) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		l.refuse(w, r, http.StatusUnauthorized, needToken)
-		return digest{}, false
+		return access.Digest{}, false
 	}
 	return pass, true
 }
 
 // upgrade makes a WebSocket of the request and serves it to its end.
-func (l *Listener) upgrade(w http.ResponseWriter, r *http.Request, pass digest) {
+func (l *Listener) upgrade(w http.ResponseWriter, r *http.Request, pass access.Digest) {
 	h, src := l.connect(Peer{Name: r.RemoteAddr, Local: l.isLocal(r.RemoteAddr)})
 	ws, err := l.upgrader.Upgrade(w, r, nil)
 	if err != nil {
@@ -146,8 +148,8 @@ func (l *Listener) watch() {
 
 // look reads the token's file; when the token has changed, who came in under
 // another one goes.
-func (l *Listener) look(watch bool) digest {
-	now, changed, err := l.passport.look(watch)
+func (l *Listener) look(watch bool) access.Digest {
+	now, changed, err := l.passport.Look(watch)
 	if err != nil {
 		l.o.Logger.Warn("the token's file cannot be used: nobody is let in", zap.Error(err))
 	}
@@ -161,7 +163,7 @@ func (l *Listener) look(watch bool) digest {
 // expel ends a connection whose token holds no more; nothing further is read from
 // it or written to it.
 func (l *Listener) expel(k *link) {
-	if l.passport != nil && !l.passport.holds(k.pass) {
+	if l.passport != nil && !l.passport.Holds(k.pass) {
 		k.socket.because(ClosePolicy, "the token has changed")
 	}
 }

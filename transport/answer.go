@@ -2,11 +2,10 @@ package transport
 
 import (
 	"encoding/json"
-	"strconv"
 
 	"github.com/sourcegraph/jsonrpc2"
 
-	"agent-server/protocol"
+	"agent-server/transport/rpc"
 )
 
 // pending is a request that was handed to the library under a number of ours:
@@ -48,7 +47,7 @@ func overflow(id []byte) []byte {
 	if id == nil {
 		id = []byte("null")
 	}
-	return encode(id, &jsonrpc2.Response{Error: &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: "batch answer too large"}})
+	return rpc.EncodeResponse(id, &jsonrpc2.Response{Error: &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: "batch answer too large"}})
 }
 
 // join adds one member's answer; it gives the whole, once. The whole waits for
@@ -69,47 +68,6 @@ func (b *batch) join(a answer) (answer, bool) {
 	return answer{line: whole, barriers: b.barriers, effects: b.effects}, true
 }
 
-// encode writes a response the way the protocol spells it: jsonrpc, id, then
-// result or error. Result and data are canonical bytes already; the id is the
-// caller's, and may hold what we never write raw.
-func encode(id []byte, r *jsonrpc2.Response) []byte {
-	b := make([]byte, 0, 64+len(id)+size(r))
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	b = protocol.AppendRaw(b, id)
-	switch {
-	case r.Error != nil:
-		b = append(b, `,"error":`...)
-		b = appendError(b, r.Error)
-	case r.Result != nil:
-		b = append(append(b, `,"result":`...), *r.Result...)
-	default:
-		b = append(b, `,"result":null`...)
-	}
-	return append(b, '}')
-}
-
-// size is about what a response holds, so that a long one is not copied while it
-// grows.
-func size(r *jsonrpc2.Response) int {
-	if r.Result != nil {
-		return len(*r.Result)
-	}
-	return 0
-}
-
-// appendError appends an error object; data is left out where there is none.
-func appendError(b []byte, e *jsonrpc2.Error) []byte {
-	b = append(b, `{"code":`...)
-	b = strconv.AppendInt(b, e.Code, 10)
-	b = append(b, `,"message":`...)
-	b = protocol.AppendString(b, e.Message)
-	if e.Data != nil {
-		b = append(b, `,"data":`...)
-		b = append(b, *e.Data...)
-	}
-	return append(b, '}')
-}
-
 // place takes barrier and effect off a response, for its answer; a meta member that
 // is none of ours is dropped with them.
 func (a *answer) place(r *jsonrpc2.Response) {
@@ -126,15 +84,4 @@ func (a *answer) place(r *jsonrpc2.Response) {
 	if b.Effect != 0 {
 		a.effects = []int64{b.Effect}
 	}
-}
-
-// refusal is an answer to what was no request: its id is null. data is JSON; "":
-// none.
-func refusal(code int64, text string, data string) []byte {
-	r := &jsonrpc2.Response{Error: &jsonrpc2.Error{Code: code, Message: text}}
-	if data != "" {
-		raw := json.RawMessage(data)
-		r.Error.Data = &raw
-	}
-	return encode([]byte("null"), r)
 }

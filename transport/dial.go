@@ -11,6 +11,8 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 	"go.uber.org/zap"
+
+	"agent-server/transport/access"
 )
 
 // DialOptions say where a gateway dials out to. URL is needed.
@@ -84,7 +86,7 @@ func Dial(ctx context.Context, o DialOptions, connect Connect) (*Dialer, error) 
 		return nil, err
 	}
 	if o.TokenFile != "" {
-		if _, err := readToken(o.TokenFile); err != nil {
+		if _, err := access.ReadToken(o.TokenFile); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"agent-server/transport/access"
 )
 
 // HandshakeError is returned when the other side answered a handshake and refused
@@ -63,7 +66,7 @@ func (t *target) dial(outer context.Context, reached func()) (*websocket.Conn, e
 	token := t.token
 	if t.tokenFile != "" {
 		var err error
-		if token, err = readToken(t.tokenFile); err != nil {
+		if token, err = access.ReadToken(t.tokenFile); err != nil {
 			return nil, err
 		}
 	}
@@ -144,7 +147,7 @@ func DialClient(ctx context.Context, url string, o ClientOptions) (Framing, erro
 // Upgrade accepts a WebSocket for a client's end: of a gateway that dials out. It
 // checks the handshake's form alone; who may connect the caller decides before.
 func Upgrade(w http.ResponseWriter, r *http.Request, o SocketOptions) (Framing, error) {
-	u := websocket.Upgrader{Subprotocols: []string{bearerProtocol}, EnableCompression: o.Compression,
+	u := websocket.Upgrader{Subprotocols: []string{access.BearerProtocol}, EnableCompression: o.Compression,
 		CheckOrigin: func(*http.Request) bool { return true }}
 	ws, err := u.Upgrade(w, r, nil)
 	if err != nil {
@@ -172,9 +175,4 @@ func (c clientSocket) Close() error {
 }
 
 // handshakeTimeout is the default's one place.
-func handshakeTimeout(d time.Duration) time.Duration {
-	if d == 0 {
-		return 10 * time.Second
-	}
-	return d
-}
+func handshakeTimeout(d time.Duration) time.Duration { return cmp.Or(d, 10*time.Second) }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 	"go.uber.org/zap"
+
+	"agent-server/transport/access"
 )
 
 // Peer is who is at the other end of a new connection.
@@ -31,7 +33,7 @@ type link struct {
 	stream *Stream
 	log    *zap.Logger
 	// pass is the digest of the token under which the peer came in.
-	pass digest
+	pass access.Digest
 }
 
 // newLink serves a socket; run waits for its end.

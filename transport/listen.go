@@ -14,6 +14,8 @@ import (
 
 	"github.com/gorilla/websocket"
 	"go.uber.org/zap"
+
+	"agent-server/transport/access"
 )
 
 // Paths that are no WebSocket.
@@ -120,8 +122,8 @@ func (o ListenOptions) validate() error {
 type Listener struct {
 	o        ListenOptions
 	connect  Connect
-	gate     *gate
-	passport *passport // nil: no token is needed
+	gate     *access.Gate
+	passport *access.Passport // nil: no token is needed
 	upgrader websocket.Upgrader
 	server   *http.Server
 	addr     net.Addr
@@ -176,17 +178,17 @@ func (l *Listener) guard() (err error) {
 	if err = l.o.validate(); err != nil {
 		return err
 	}
-	if l.gate, err = newGate(l.o); err != nil || l.o.InsecureNoAuth {
+	if l.gate, err = access.NewGate(access.Rules{Hosts: l.o.AllowedHosts, Origins: l.o.AllowedOrigins, TLS: l.o.TLSCert != "", BehindProxy: l.o.BehindProxy}); err != nil || l.o.InsecureNoAuth {
 		return err
 	}
-	l.passport, err = openPassport(l.o.TokenFile, l.o.StateDir)
+	l.passport, err = access.OpenPassport(l.o.TokenFile, l.o.StateDir)
 	return err
 }
 
 // prepare makes the HTTP side. Of HTTP there is only its first version, and one
 // request a connection: what is not upgraded is closed.
 func (l *Listener) prepare(config *tls.Config) {
-	l.upgrader = websocket.Upgrader{HandshakeTimeout: l.o.HeaderTimeout, Subprotocols: []string{bearerProtocol},
+	l.upgrader = websocket.Upgrader{HandshakeTimeout: l.o.HeaderTimeout, Subprotocols: []string{access.BearerProtocol},
 		EnableCompression: l.o.Socket.Compression, Error: func(w http.ResponseWriter, _ *http.Request, status int, _ error) {
 			plain(w, status, "this is no proper WebSocket handshake")
 		},
@@ -256,7 +258,7 @@ func (l *Listener) TokenFile() string {
 	if l.passport == nil {
 		return ""
 	}
-	return l.passport.path
+	return l.passport.Path()
 }
 
 // Connections says how many WebSockets are open.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 	"go.uber.org/zap"
+
+	"agent-server/transport/rpc"
 )
 
 // handed is a request on its way to the library: under our number, by which its
@@ -65,7 +67,7 @@ func (s *Stream) take(line []byte, err error) error {
 	case err != nil:
 		return s.end(err)
 	}
-	if len(trimSpace(line)) > 0 {
+	if len(rpc.TrimSpace(line)) > 0 {
 		s.accept(line)
 	}
 	return nil
@@ -86,16 +88,16 @@ func (s *Stream) end(err error) error {
 // accept takes a line apart: requests go to the inbox, the rest is answered or
 // dropped.
 func (s *Stream) accept(line []byte) {
-	members, isBatch, err := split(line)
+	members, isBatch, err := rpc.Split(line)
 	switch {
 	case err != nil:
-		s.refuse(jsonrpc2.CodeParseError, errNotJSON.Error(), "")
+		s.refuse(jsonrpc2.CodeParseError, rpc.ErrNotJSON.Error(), "")
 	case !isBatch:
-		s.member(parse(members[0]), nil)
+		s.member(rpc.Parse(members[0]), nil)
 	case len(members) == 0:
 		s.refuse(jsonrpc2.CodeInvalidRequest, "an empty batch", "")
-	case len(members) > maxBatch:
-		s.refuse(jsonrpc2.CodeInvalidRequest, fmt.Sprintf("a batch of more than %d members", maxBatch), "")
+	case len(members) > rpc.MaxBatch:
+		s.refuse(jsonrpc2.CodeInvalidRequest, fmt.Sprintf("a batch of more than %d members", rpc.MaxBatch), "")
 	default:
 		s.batch(members)
 	}
@@ -105,10 +107,10 @@ func (s *Stream) accept(line []byte) {
 // the array.
 func (s *Stream) batch(members [][]byte) {
 	b := &batch{}
-	messages := make([]message, len(members))
+	messages := make([]rpc.Message, len(members))
 	for i, m := range members {
-		messages[i] = parse(m)
-		if k := messages[i].kind; k == request || k == invalid {
+		messages[i] = rpc.Parse(m)
+		if k := messages[i].Kind; k == rpc.Request || k == rpc.Invalid {
 			b.open++
 		}
 	}
@@ -119,22 +121,22 @@ func (s *Stream) batch(members [][]byte) {
 
 // member takes one message; b is nil outside a batch. Notifications and
 // responses are dropped.
-func (s *Stream) member(m message, b *batch) {
-	switch m.kind {
-	case request:
+func (s *Stream) member(m rpc.Message, b *batch) {
+	switch m.Kind {
+	case rpc.Request:
 		s.mu.Lock()
 		s.next++
-		s.pending[s.next] = &pending{id: m.id, params: m.params, batch: b}
-		s.inbox = append(s.inbox, handed{s.next, m.method})
+		s.pending[s.next] = &pending{id: m.ID, params: m.Params, batch: b}
+		s.inbox = append(s.inbox, handed{s.next, m.Method})
 		s.mu.Unlock()
-	case invalid:
-		s.queue(answer{line: refusal(jsonrpc2.CodeInvalidRequest, "not a JSON-RPC 2.0 request", "")}, b)
+	case rpc.Invalid:
+		s.queue(answer{line: rpc.Refusal(jsonrpc2.CodeInvalidRequest, "not a JSON-RPC 2.0 request", "")}, b)
 	}
 }
 
 // refuse answers what was no request.
 func (s *Stream) refuse(code int64, text, data string) {
-	s.queue(answer{line: refusal(code, text, data)}, nil)
+	s.queue(answer{line: rpc.Refusal(code, text, data)}, nil)
 }
 
 // paramsHandler gives a request its params back, byte for byte.

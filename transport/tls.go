@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -72,7 +73,11 @@ func splitAddress(address string) (host, port string, err error) {
 	if !strings.Contains(address, ":") {
 		address = ":" + address
 	}
-	if host, port, err = net.SplitHostPort(address); err != nil || port == "" || !isPort(port) {
+	host, port, err = net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
 		return "", "", fmt.Errorf("address %q: want [host:]port", address)
 	}
 	if host == "" {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"go.uber.org/zap"
+
+	"agent-server/transport/rpc"
 )
 
 // WriteObject implements jsonrpc2.ObjectStream: it swaps the caller's id back,
@@ -25,7 +27,7 @@ func (s *Stream) WriteObject(any) error {
 	if p == nil {
 		return fmt.Errorf("request %d was answered before", r.ID.Num)
 	}
-	a := answer{id: p.id, line: encode(p.id, r)}
+	a := answer{id: p.id, line: rpc.EncodeResponse(p.id, r)}
 	a.place(r)
 	s.queue(a, p.batch)
 	return nil

@@ -1,4 +1,4 @@
-package transport
+package access
 
 import (
 	"errors"
@@ -11,11 +11,25 @@ import (
 	"strings"
 )
 
-// gate judges by Host and Origin who may speak to the listener at all. It is what
+// Rules are what the operator of a listener has said of who may speak to it.
+type Rules struct {
+	// Hosts are names and addresses, without a port, that a Host header may have
+	// beside loopback ones.
+	Hosts []string
+	// Origins are origins of pages, scheme://host[:port], that may connect beside
+	// the listener's own.
+	Origins []string
+	// TLS: the listener itself speaks it.
+	TLS bool
+	// BehindProxy: what a page sees is spoken by a proxy before the listener.
+	BehindProxy bool
+}
+
+// Gate judges by Host and Origin who may speak to the listener at all. It is what
 // keeps web pages out: a page of any site can make a browser on this machine open
 // a WebSocket to a loopback address, and with a name that it re-points there even
 // as its own origin. See docs/security.md.
-type gate struct {
+type Gate struct {
 	// hosts are names and addresses, without a port, beside the loopback ones.
 	hosts []string
 	// origins are scheme://host[:port] in the spelling of canonicalOrigin.
@@ -24,24 +38,25 @@ type gate struct {
 	schemes []string
 }
 
-// newGate checks what the operator listed.
-func newGate(o ListenOptions) (*gate, error) {
-	g := &gate{schemes: []string{"http"}}
+// NewGate checks what the operator listed; an error quotes what is no host or no
+// origin.
+func NewGate(r Rules) (*Gate, error) {
+	g := &Gate{schemes: []string{"http"}}
 	switch {
-	case o.TLSCert != "":
+	case r.TLS:
 		g.schemes = []string{"https"}
-	case o.BehindProxy:
+	case r.BehindProxy:
 		// What the proxy speaks outward is not known here.
 		g.schemes = []string{"http", "https"}
 	}
-	for _, h := range o.AllowedHosts {
+	for _, h := range r.Hosts {
 		name, err := listedHost(h)
 		if err != nil {
 			return nil, err
 		}
 		g.hosts = append(g.hosts, name)
 	}
-	for _, text := range o.AllowedOrigins {
+	for _, text := range r.Origins {
 		origin, ok := canonicalOrigin(text)
 		if !ok {
 			return nil, fmt.Errorf("allowed origin %q: want scheme://host[:port]", text)
@@ -69,8 +84,9 @@ var (
 	errOrigin = errors.New("this Origin is neither the server's own nor listed (--allowed-origin)")
 )
 
-// admit judges a request by its headers.
-func (g *gate) admit(r *http.Request) error {
+// Admit judges a request by its headers. What it refuses it says why, for the peer
+// too.
+func (g *Gate) Admit(r *http.Request) error {
 	host, ok := hostName(r.Host)
 	if !ok || !(isLoopback(host) || slices.Contains(g.hosts, host)) {
 		return errHost
@@ -85,7 +101,7 @@ func (g *gate) admit(r *http.Request) error {
 
 // originOK: absent, same-origin, or listed. What no browser sends (two of them, an
 // empty one) is refused.
-func (g *gate) originOK(origins []string, host string) bool {
+func (g *Gate) originOK(origins []string, host string) bool {
 	if len(origins) == 0 {
 		return true
 	}
@@ -111,8 +127,8 @@ func hostName(host string) (string, bool) {
 			return "", false
 		}
 		name = h
-	} else {
-		name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	} else if inner, ok := strings.CutPrefix(name, "["); ok && strings.HasSuffix(inner, "]") {
+		name = strings.TrimSuffix(inner, "]")
 	}
 	// Only the spellings of RFC 4291 and dotted quads are addresses: 127.1 and
 	// 2130706433, which some resolvers take too, stay names, and are not listed.

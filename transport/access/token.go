@@ -1,4 +1,4 @@
-package transport
+package access
 
 import (
 	"crypto/rand"
@@ -21,43 +21,47 @@ const (
 	generatedName = "token"
 	// minToken and maxToken bound a token, in bytes.
 	minToken, maxToken = 16, 4096
-	// bearerProtocol is the subprotocol before a token, for browsers, which can
-	// set no other header; it is what the handshake answers.
-	bearerProtocol = "bearer"
+	// lostLooks is at how many looks in a row a file must be of no use before it
+	// is taken for revoked.
+	lostLooks = 2
 )
 
-// digest stands for a token: what is compared has one length, whatever was sent.
-type digest [sha256.Size]byte
+// BearerProtocol is the subprotocol before a token, for browsers, which can set no
+// other header; it is what the handshake answers.
+const BearerProtocol = "bearer"
 
-// passport is the one token that lets peers in, as its file has it now. The zero
-// digest stands for no token at all: nobody gets in.
+// Digest stands for a token: what is compared has one length, whatever was sent. The
+// zero one stands for no token at all: nobody gets in.
+type Digest [sha256.Size]byte
+
+// Passport is the one token that lets peers in, as its file has it now.
 //
 // The file is read, not watched for changes: it is small, and what a rename, a
 // mount or a copy tells a watcher differs from system to system.
-type passport struct {
+type Passport struct {
 	path string
 
 	// mu guards what follows.
 	mu      sync.Mutex
-	current digest
+	current Digest
 	// lost counts the looks in a row at which the file could not be used.
 	lost int
 }
 
-// openPassport reads the token's file. With no path given it is made in the state
-// directory, where there is none yet.
-func openPassport(path, stateDir string) (*passport, error) {
+// OpenPassport reads the token's file. With no path given it is made in the state
+// directory, where there is none yet. An error says which file, and holds none of it.
+func OpenPassport(path, stateDir string) (*Passport, error) {
 	if path == "" {
 		path = filepath.Join(stateDir, generatedName)
 		if err := generateToken(path); err != nil {
 			return nil, err
 		}
 	}
-	token, err := readToken(path)
+	token, err := ReadToken(path)
 	if err != nil {
 		return nil, err
 	}
-	return &passport{path: path, current: sha256.Sum256([]byte(token))}, nil
+	return &Passport{path: path, current: sha256.Sum256([]byte(token))}, nil
 }
 
 // generateToken makes a token's file, unless there is one.
@@ -87,9 +91,9 @@ func generateToken(path string) error {
 	return nil
 }
 
-// readToken reads a token's file, which must be nobody else's to read. No error
+// ReadToken reads a token's file, which must be nobody else's to read. No error
 // holds any of its bytes.
-func readToken(path string) (string, error) {
+func ReadToken(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("reading the token: %w", err)
@@ -117,13 +121,16 @@ func readToken(path string) (string, error) {
 // sent.
 func unfit(r rune) bool { return r <= ' ' || r > '~' || r == ',' || r == '"' }
 
-// look reads the file again and gives the token's digest as it is now. changed:
+// Path is the token's file.
+func (p *Passport) Path() string { return p.path }
+
+// Look reads the file again and gives the token's digest as it is now. changed:
 // whoever came in under another one is to go. A file that cannot be used lets
 // nobody in at once; those who are in go when a watch finds it so twice in a row,
 // since a file that is being rewritten is not revoked. err is given once, at the
 // first of them.
-func (p *passport) look(watch bool) (now digest, changed bool, err error) {
-	token, err := readToken(p.path)
+func (p *Passport) Look(watch bool) (now Digest, changed bool, err error) {
+	token, err := ReadToken(p.path)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	bad := err != nil
@@ -134,7 +141,7 @@ func (p *passport) look(watch bool) (now digest, changed bool, err error) {
 	case watch:
 		p.lost++
 	}
-	if !bad || p.lost >= 2 {
+	if !bad || p.lost >= lostLooks {
 		changed = now != p.current
 		p.current = now
 	}
@@ -144,24 +151,24 @@ func (p *passport) look(watch bool) (now digest, changed bool, err error) {
 	return now, changed, err
 }
 
-// holds says whether a connection may stay.
-func (p *passport) holds(pass digest) bool {
+// Holds says whether a connection may stay.
+func (p *Passport) Holds(pass Digest) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return pass == p.current
 }
 
-// valid says whether a request shows the token, and nothing but the token: of
+// Valid says whether a request shows the token, and nothing but the token: of
 // several forms none may be wrong. Each is compared in constant time, as digests,
 // so that not even a length is told.
-func (d digest) valid(r *http.Request) bool {
+func (d Digest) Valid(r *http.Request) bool {
 	shown := credentials(r)
 	right := 1
 	for _, c := range shown {
 		sum := sha256.Sum256([]byte(c))
 		right &= subtle.ConstantTimeCompare(sum[:], d[:])
 	}
-	return right == 1 && len(shown) > 0 && d != digest{}
+	return right == 1 && len(shown) > 0 && d != Digest{}
 }
 
 // credentials are all tokens that a request shows, in whatever form.
@@ -174,7 +181,7 @@ func credentials(r *http.Request) []string {
 	}
 	offered := strings.Split(strings.Join(r.Header.Values("Sec-Websocket-Protocol"), ","), ",")
 	for i, name := range offered[1:] {
-		if strings.TrimSpace(offered[i]) == bearerProtocol {
+		if strings.TrimSpace(offered[i]) == BearerProtocol {
 			out = append(out, strings.TrimSpace(name))
 		}
 	}

@@ -1,4 +1,4 @@
-package transport
+package rpc
 
 import (
 	"bytes"
@@ -8,30 +8,31 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxBatch is how many members a batch may have.
-const maxBatch = 100
+// MaxBatch is how many members a batch may have.
+const MaxBatch = 100
 
-// kind is what a JSON value on the wire turns out to be.
-type kind int
+// Kind is what a JSON value on the wire turns out to be.
+type Kind int
 
 const (
-	// invalid: JSON, but no JSON-RPC message.
-	invalid kind = iota
-	// request: it is owed an answer.
-	request
-	// notification: it is owed none.
-	notification
-	// response: nothing that we asked for.
-	response
+	// Invalid: JSON, but no JSON-RPC message.
+	Invalid Kind = iota
+	// Request: it is owed an answer.
+	Request
+	// Notification: it is owed none.
+	Notification
+	// Response: nothing that we asked for.
+	Response
 )
 
-// message is one JSON-RPC message, taken apart. Its values are copies: they
+// Message is one JSON-RPC message, taken apart. Its values are copies: they
 // outlive the line.
-type message struct {
-	kind   kind
-	id     []byte
-	method []byte
-	params []byte
+type Message struct {
+	// Kind is what it is; of Invalid nothing else is set.
+	Kind Kind
+	// ID, Method and Params are what stood behind the members' names, as it stood
+	// there; nil: there was none.
+	ID, Method, Params []byte
 }
 
 // lenient reads JSON as widely as its grammar allows: repeated names and invalid
@@ -39,15 +40,15 @@ type message struct {
 // what keeps a line of brackets from costing a stack.
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
-// errNotJSON is the reason of a parse error; where and why stays inside, since
+// ErrNotJSON is the reason of a parse error; where and why stays inside, since
 // texts are for people and a line may hold secrets.
-var errNotJSON = errors.New("not valid JSON")
+var ErrNotJSON = errors.New("not valid JSON")
 
-// split checks that a line is JSON and gives its members, if it is a batch.
-func split(line []byte) (members [][]byte, batch bool, err error) {
-	line = trimSpace(line)
+// Split checks that a line is JSON and gives its members, if it is a batch.
+func Split(line []byte) (members [][]byte, batch bool, err error) {
+	line = TrimSpace(line)
 	if !jsontext.Value(line).IsValid(lenient...) {
-		return nil, false, errNotJSON
+		return nil, false, ErrNotJSON
 	}
 	if line[0] != '[' {
 		return [][]byte{line}, false, nil
@@ -56,10 +57,10 @@ func split(line []byte) (members [][]byte, batch bool, err error) {
 	return members, true, err
 }
 
-// trimSpace takes off what JSON calls white space, and nothing else.
-func trimSpace(line []byte) []byte { return bytes.Trim(line, " \t\r\n") }
+// TrimSpace takes off what JSON calls white space, and nothing else.
+func TrimSpace(line []byte) []byte { return bytes.Trim(line, " \t\r\n") }
 
-// elements gives an array's members. Once there are more than maxBatch it stops:
+// elements gives an array's members. Once there are more than MaxBatch it stops:
 // the batch is refused whole.
 func elements(array []byte) ([][]byte, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(array), lenient...)
@@ -67,7 +68,7 @@ func elements(array []byte) ([][]byte, error) {
 		return nil, err
 	}
 	var out [][]byte
-	for d.PeekKind() != ']' && len(out) <= maxBatch {
+	for d.PeekKind() != ']' && len(out) <= MaxBatch {
 		v, err := d.ReadValue()
 		if err != nil {
 			return nil, err
@@ -77,13 +78,13 @@ func elements(array []byte) ([][]byte, error) {
 	return out, nil
 }
 
-// parse takes one message apart. The value is valid JSON. Of members with the
+// Parse takes one message apart. The value is valid JSON. Of members with the
 // same name the last one counts.
-func parse(value []byte) message {
+func Parse(value []byte) Message {
 	if len(value) == 0 || value[0] != '{' {
-		return message{}
+		return Message{}
 	}
-	var m message
+	var m Message
 	var version []byte
 	outcome := false
 	err := eachMember(value, func(name string, v []byte) {
@@ -91,19 +92,19 @@ func parse(value []byte) message {
 		case "jsonrpc":
 			version = v
 		case "id":
-			m.id = bytes.Clone(v)
+			m.ID = bytes.Clone(v)
 		case "method":
-			m.method = bytes.Clone(v)
+			m.Method = bytes.Clone(v)
 		case "params":
-			m.params = bytes.Clone(v)
+			m.Params = bytes.Clone(v)
 		case "result", "error":
 			outcome = true
 		}
 	})
 	if err != nil || !isVersion(version) {
-		return message{}
+		return Message{}
 	}
-	m.kind = m.classify(outcome)
+	m.Kind = m.classify(outcome)
 	return m
 }
 
@@ -119,17 +120,17 @@ func isVersion(v []byte) bool {
 // classify goes by the shape alone: a string method makes a request or, without
 // a proper id, a notification. A result beside a method changes nothing: what can
 // be served is served.
-func (m *message) classify(outcome bool) kind {
-	id := kindOf(m.id)
+func (m *Message) classify(outcome bool) Kind {
+	id := kindOf(m.ID)
 	switch {
-	case kindOf(m.method) == '"' && (id == '"' || id == '0'):
-		return request
-	case kindOf(m.method) == '"':
-		return notification
+	case kindOf(m.Method) == '"' && (id == '"' || id == '0'):
+		return Request
+	case kindOf(m.Method) == '"':
+		return Notification
 	case outcome && (id == '"' || id == '0' || id == 'n'):
-		return response
+		return Response
 	}
-	return invalid
+	return Invalid
 }
 
 // kindOf is a value's kind; 0 where there is none.
