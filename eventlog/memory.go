@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"fmt"
 	"sync"
 	"time"
 )
@@ -15,7 +16,7 @@ type MemoryOptions struct {
 	MaxSessionBytes int64
 }
 
-// Memory is a Log for the life of one process, with its own Identity and Catalog.
+// Memory is a Log for the life of one process, with its own Identity, Catalog and Importer.
 type Memory struct {
 	max     int64
 	id      string
@@ -133,6 +134,17 @@ func (m *Memory) Sessions(cursor string, limit int) (page []Summary, next string
 func (m *Memory) Remove(session string) error {
 	if s := m.lookup(session); s != nil {
 		s.remove()
+	}
+	return nil
+}
+
+// Import implements Importer; a session beyond the budget is refused, not cut.
+func (m *Memory) Import(session string, in Import) error {
+	s := m.obtain(session)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.take(in, m.max); err != nil {
+		return fmt.Errorf("importing session %s: %w", session, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"fmt"
 	"math"
 	"sync"
 )
@@ -115,4 +116,26 @@ func (s *memorySession) summary(id string) (sum Summary, ok bool) {
 	defer s.mu.RUnlock()
 	return Summary{Session: id, Facts: s.facts, First: s.lost + 1, Latest: s.next - 1,
 		CreatedAt: s.createdAt, UpdatedAt: s.updatedAt, Bytes: s.bytes()}, s.holds()
+}
+
+// take puts an imported session in the place of nothing. It is built aside: a session
+// that cannot be taken in whole leaves no trace. The caller holds mu.
+func (s *memorySession) take(m Import, most int64) error {
+	if s.holds() {
+		return ErrExists
+	}
+	fresh := memorySession{next: max(s.next, m.Next), lost: m.First - 1, facts: m.Facts,
+		admissions: append([]Admission(nil), m.Admissions...), createdAt: m.CreatedAt, updatedAt: m.UpdatedAt}
+	for r, err := range m.Checked() {
+		if err != nil {
+			return err
+		}
+		if fresh.shelve([]Record{r}); fresh.bytes() > most {
+			return fmt.Errorf("it is larger than the %d bytes that a session may have in memory", most)
+		}
+	}
+	s.window.Begin(fresh.next - 1)
+	s.shelf, s.next, s.lost, s.facts = fresh.shelf, fresh.next, fresh.lost, fresh.facts
+	s.admissions, s.createdAt, s.updatedAt = fresh.admissions, fresh.createdAt, fresh.updatedAt
+	return nil
 }

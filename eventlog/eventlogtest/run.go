@@ -72,6 +72,9 @@ var (
 		"catalog":                         catalog,
 		"catalog pages":                   pages,
 		"removed session":                 removed,
+		"imported session":                imported,
+		"import is all or nothing":        importFails,
+		"import over a removed session":   importAgain,
 	}
 	pruners = map[string]test{
 		"pruning spares the running": pruning,

@@ -23,6 +23,9 @@ const crashSteps = 30
 // child is the life of a child process: it works through a script, says on stdout
 // which steps were acknowledged, and kills itself at its nth operation on a file.
 func child() {
+	if dir, n, ok := strings.Cut(os.Getenv(importEnv), "|"); ok {
+		importing(dir, n)
+	}
 	dir, n, ok := strings.Cut(os.Getenv(crashEnv), "|")
 	if !ok {
 		return

@@ -61,7 +61,7 @@ func lock(dir string) (*os.File, error) {
 		return nil, fmt.Errorf("locking the session log: %w", err)
 	}
 	if err := errors.Join(f.Truncate(0), sign(f)); err != nil {
-		_ = f.Close() // the error at hand says more
+		_ = closeLock(f) // the error at hand says more
 		return nil, fmt.Errorf("signing the session log's lock: %w", err)
 	}
 	return f, nil

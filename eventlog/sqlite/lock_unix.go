@@ -11,7 +11,7 @@ import (
 // errTaken is what openLock returns while another open file has the lock.
 var errTaken error = syscall.EWOULDBLOCK
 
-// openLock opens the file and takes a lock that its last close lets go.
+// openLock opens the file and takes a lock that closeLock lets go, or the process's end.
 func openLock(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -27,6 +27,12 @@ func openLock(name string) (*os.File, error) {
 			return nil, err
 		}
 	}
+}
+
+// closeLock lets the lock go by name: a process that is being started has the file,
+// too, until it begins its program, and a close alone would leave the lock to it.
+func closeLock(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
 
 // syncOpenDir syncs a directory.

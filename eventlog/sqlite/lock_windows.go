@@ -24,6 +24,9 @@ func openLock(name string) (*os.File, error) {
 	return os.NewFile(uintptr(h), name), nil
 }
 
+// closeLock lets it go: no handle is inherited here.
+func closeLock(f *os.File) error { return f.Close() }
+
 // syncOpenDir does nothing: directories are not synced here.
 func syncOpenDir(*os.File) error { return nil }
 

@@ -12,7 +12,7 @@ import (
 	"agent-server/eventlog"
 )
 
-// Log is an eventlog.Log on disk, with its own Identity, Catalog and Releaser.
+// Log is an eventlog.Log on disk, with its own Identity, Catalog, Importer and Releaser.
 type Log struct {
 	dir    string
 	o      Options
@@ -39,7 +39,7 @@ func Open(dir string, o Options) (*Log, error) {
 	}
 	l := &Log{dir: dir, o: o.withDefaults(), lock: held, sessions: map[string]*session{}}
 	if err := l.open(); err != nil {
-		return nil, errors.Join(err, l.writer.close(), held.Close())
+		return nil, errors.Join(err, l.writer.close(), closeLock(held))
 	}
 	l.keeper = keep(l)
 	return l, nil
@@ -175,7 +175,7 @@ func (l *Log) Release(session string) {
 func (l *Log) Close() error {
 	l.keeper.close()
 	// The lock last: until then nobody else may look.
-	return errors.Join(l.giveBack(), l.pool.close(), l.writer.close(), l.lock.Close())
+	return errors.Join(l.giveBack(), l.pool.close(), l.writer.close(), closeLock(l.lock))
 }
 
 // Verify reads everything and holds it to its sums: slow, and the only way to know

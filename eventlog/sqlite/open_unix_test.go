@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -147,4 +148,19 @@ func alter(path, script string) error {
 		return err
 	}
 	return errors.Join(run(conn, script), conn.Close())
+}
+
+// TestCloseFreesTheLock: a process that is being started holds a copy of every open
+// file for a moment; a log that is closed meanwhile may be opened again at once.
+func TestCloseFreesTheLock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := open(t, dir, Options{})
+	inherited, err := syscall.Dup(int(l.lock.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(inherited)
+	shut(t, l)
+	shut(t, open(t, dir, Options{}))
 }

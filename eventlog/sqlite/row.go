@@ -88,9 +88,7 @@ func (r row) plan(b eventlog.Batch, now int64) (*step, error) {
 			return nil, fmt.Errorf("append to session %s at seq %d: the log's numbers are used up", r.session, rec.Seq)
 		}
 		if rec.Durable {
-			s.row.chain = chained(s.row.chain, rec)
-			s.row.last = rec.Seq
-			s.row.bytes += int64(len(rec.Line)+len(rec.Base)) + recordOverhead
+			s.row.add(rec)
 			s.events, s.sums = append(s.events, rec), append(s.sums, s.row.chain)
 		}
 	}
@@ -106,6 +104,13 @@ func (r row) plan(b eventlog.Batch, now int64) (*step, error) {
 		s.row.created = now
 	}
 	return s, nil
+}
+
+// add moves the row behind an event.
+func (r *row) add(rec eventlog.Record) {
+	r.chain = chained(r.chain, rec)
+	r.last = rec.Seq
+	r.bytes += int64(len(rec.Line)+len(rec.Base)) + recordOverhead
 }
 
 // changed says whether a batch changes anything on disk: one of deltas, within
