@@ -30,6 +30,8 @@ type Call struct {
 	Kind protocol.ToolKind
 	// Cwd is the turn's working directory.
 	Cwd string
+	// RealCwd is Cwd with its links resolved; "" where that is no other, or unknown.
+	RealCwd string
 	// Paths are the files concerned, as the harness names them; relative ones are
 	// under Cwd.
 	Paths []string
@@ -99,7 +101,7 @@ type facts struct {
 func factsOf(c Call) facts {
 	f := facts{Call: c}
 	input := c.members()
-	f.files = filesOf(c.Paths, input)
+	f.files = filesOf(c.Paths, c.RawInput)
 	f.words, f.command = commandOf(input)
 	return f
 }

@@ -45,6 +45,9 @@ func TestToolRules(t *testing.T) {
 	argv := func(words ...string) broker.Call {
 		return broker.Call{Tool: "shell", Cwd: "/w", RawInput: protocol.Encode(map[string][]string{"command": words})}
 	}
+	linked := func(name string) broker.Call {
+		return broker.Call{Tool: "Edit", Cwd: "/w", RealCwd: "/real/w", Paths: []string{name}}
+	}
 	inInput := broker.Call{Tool: "Write", Cwd: "/w", RawInput: protocol.Object(`{"file_path":"/w/a.go"}`)}
 	hidden := broker.Call{Tool: "Write", Cwd: "/w", Paths: []string{"a.go"}, RawInput: protocol.Object(`{"file_path":"/etc/passwd"}`)}
 	tests := []struct {
@@ -86,6 +89,14 @@ func TestToolRules(t *testing.T) {
 		{"a tool of two places", broker.ToolRule{Path: "**"}, moves(`{"source":"a","destination":"/etc/b"}`), "-", "deny"},
 		{"a tool of many places", broker.ToolRule{Path: "**"}, moves(`{"paths":["a","b/c"]}`), "allow", "deny"},
 		{"one of them outside", broker.ToolRule{Path: "**"}, moves(`{"paths":["a","../c"]}`), "-", "deny"},
+		{"a file deeper down", broker.ToolRule{Path: "*.go"}, moves(`{"edits":[{"file_path":"a.go"}]}`), "allow", "deny"},
+		{"a file of another kind deeper down", broker.ToolRule{Path: "*.go"}, moves(`{"path":"a.go","files":[{"text":"x","path":"/etc/b"}]}`), "-", "deny"},
+		{"a URI", broker.ToolRule{Path: "**"}, file("file:///etc/passwd"), "-", "ask"},
+		{"the directory's real name", broker.ToolRule{Path: "src/*"}, linked("/real/w/src/a"), "allow", "deny"},
+		{"by its real name, of a glob by the other", broker.ToolRule{Path: "/w/src/*"}, linked("/real/w/src/a"), "allow", "deny"},
+		{"the other way about", broker.ToolRule{Path: "/real/w/src/*"}, linked("/w/src/a"), "allow", "deny"},
+		{"climbs out of the real directory", broker.ToolRule{Path: "/real/x"}, linked("/w/../x"), "allow", "deny"},
+		{"and not out of the other", broker.ToolRule{Path: "/x"}, linked("../x"), "-", "-"},
 		{"members that hold no file", broker.ToolRule{Path: "**"}, moves(`{"from":"a","to":"b","file":7,"dir":"","file_text":"/etc/x"}`), "allow", "deny"},
 
 		{"command", broker.ToolRule{Command: "git status"}, bash("git  status -s"), "allow", "deny"},
@@ -101,6 +112,14 @@ func TestToolRules(t *testing.T) {
 		{"substituted by ticks", broker.ToolRule{Command: "git"}, bash("git log `rm x`"), "-", "ask"},
 		{"redirected", broker.ToolRule{Command: "git"}, bash("git log > /etc/x"), "-", "ask"},
 		{"spelled otherwise", broker.ToolRule{Command: "git push"}, bash(`git "push"`), "-", "ask"},
+		{"two command lines", broker.ToolRule{Command: "git"}, moves(`{"command":"git log","cmd":"rm x"}`), "-", "ask"},
+		{"space that is none to a shell", broker.ToolRule{Command: "git log"}, bash("git\u00a0log"), "-", "ask"},
+		{"a line of a shell", broker.ToolRule{Command: "git log"}, bash("/bin/zsh -lc 'git log -1'"), "allow", "deny"},
+		{"a line of a shell, other quotes", broker.ToolRule{Command: "git log"}, bash(`bash -c "git log -1"`), "allow", "deny"},
+		{"a line of a shell, one word", broker.ToolRule{Command: "ls"}, bash("sh -c ls"), "allow", "deny"},
+		{"a line of a shell, with arguments", broker.ToolRule{Command: "git log"}, bash("sh -c 'git log' x"), "-", "ask"},
+		{"a line of a shell, quotes within", broker.ToolRule{Command: "git log"}, bash(`sh -c "git 'log'"`), "-", "ask"},
+		{"a shell's script", broker.ToolRule{Command: "git"}, bash("sh git"), "-", "ask"},
 		{"after an assignment", broker.ToolRule{Command: "git"}, bash("PATH=/tmp git"), "-", "-"},
 		{"words", broker.ToolRule{Command: "git log"}, argv("git", "log", "a;b"), "allow", "deny"},
 		{"words of a shell", broker.ToolRule{Command: "git"}, argv("/bin/bash", "-lc", "git log"), "allow", "deny"},

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A command line is compared word by word, as text, with no shell's understanding
@@ -54,8 +55,10 @@ func (r ToolRule) matchesCommand(c facts) match {
 // command; false where the call has none.
 func commandOf(input map[string]json.RawMessage) (words []string, known bool) {
 	raw, ok := input["command"]
-	if !ok {
-		raw, ok = input["cmd"]
+	if other, too := input["cmd"]; too && ok {
+		return nil, true // which of both runs is the tool's to say
+	} else if too {
+		raw, ok = other, true
 	}
 	if !ok {
 		return nil, false
@@ -68,23 +71,55 @@ func commandOf(input map[string]json.RawMessage) (words []string, known bool) {
 	if json.Unmarshal(raw, &argv) != nil || len(argv) == 0 {
 		return nil, true
 	}
-	if !slices.Contains(shells, path.Base(argv[0])) {
+	switch {
+	case !isShell(argv[0]):
 		return argv, true
-	}
-	if len(argv) == 3 && (argv[1] == "-c" || argv[1] == "-lc") {
+	case len(argv) == 3 && takesLine(argv[1]):
 		return lineWords(argv[2]), true
 	}
 	return nil, true
 }
 
-// lineWords are the words of a command line; nil where it may chain others, or is
-// empty.
+// lineWords are the words of a command line, of the one within where that is a
+// shell's; nil where it may chain others, or is empty.
 func lineWords(line string) []string {
-	if strings.ContainsAny(line, chaining) {
+	if strings.ContainsAny(line, chaining) || strings.ContainsFunc(line, oddSpace) {
 		return nil
 	}
-	if words := strings.Fields(line); len(words) > 0 {
+	words := strings.FieldsFunc(line, blank)
+	switch {
+	case len(words) == 0:
+		return nil
+	case !isShell(words[0]):
 		return words
+	case len(words) < 3 || !takesLine(words[1]):
+		return nil
 	}
-	return nil
+	_, quoted, _ := strings.Cut(line, words[1])
+	return lineWords(unquoted(strings.TrimFunc(quoted, blank)))
 }
+
+// unquoted is a text that is one word to a shell, without its quotes; "" where it
+// may be more than one, or another.
+func unquoted(word string) string {
+	if n := len(word); n > 1 && word[0] == word[n-1] && (word[0] == '\'' || word[0] == '"') {
+		word = word[1 : n-1]
+	} else if strings.ContainsFunc(word, blank) {
+		return ""
+	}
+	if strings.ContainsAny(word, quoting) {
+		return ""
+	}
+	return word
+}
+
+// isShell says whether a word names a shell.
+func isShell(word string) bool { return slices.Contains(shells, path.Base(word)) }
+
+// takesLine says whether a shell's next argument is a command line.
+func takesLine(flag string) bool { return flag == "-c" || flag == "-lc" }
+
+// blank is what a shell splits words at; oddSpace looks like it and is part of a
+// word.
+func blank(r rune) bool    { return r == ' ' || r == '\t' }
+func oddSpace(r rune) bool { return !blank(r) && (unicode.IsSpace(r) || unicode.IsControl(r)) }

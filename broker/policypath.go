@@ -1,15 +1,19 @@
 package broker
 
 import (
+	"bytes"
 	"encoding/json"
 	"path"
 	"slices"
 	"strings"
+
+	"agent-server/protocol"
 )
 
 // Paths are compared lexically, segment by segment, after every . and .. is
 // resolved: nothing here looks at a disk, so that the same call is ruled the same
-// everywhere, and links are whoever's who may make them.
+// everywhere, and links are whoever's who may make them. The turn's directory alone
+// has two names: a harness tells files by the real one, as its system does.
 
 // fileWords are how the names of those members of an input end that hold files,
 // whatever tool it is: file_path, notebookPath, paths, target_file, source. An allow
@@ -36,7 +40,7 @@ func (r ToolRule) matchesPath(c facts) match {
 	}
 	worst, best := certain, never
 	for _, p := range c.files {
-		m := matchFile(r.Path, c.Cwd, p)
+		m := c.matchFile(r.Path, p)
 		worst, best = min(worst, m), max(best, m)
 	}
 	if r.Ruling == PolicyAllow {
@@ -46,22 +50,38 @@ func (r ToolRule) matchesPath(c facts) match {
 }
 
 // filesOf are the files that a call names, in its description and in its input.
-func filesOf(described []string, input map[string]json.RawMessage) []string {
+func filesOf(described []string, input protocol.Object) []string {
 	files := slices.Clone(described)
-	for name, raw := range input {
-		if !holdsFiles(name) {
-			continue
-		}
-		var one string
-		var several []string
-		if json.Unmarshal(raw, &one) == nil {
-			several = []string{one}
-		} else if json.Unmarshal(raw, &several) != nil {
-			continue // no files, whatever it is called
-		}
-		files = append(files, several...)
+	if json.Valid(input) {
+		addFiles(&files, json.NewDecoder(bytes.NewReader(input)), false)
 	}
 	return slices.DeleteFunc(files, func(file string) bool { return file == "" })
+}
+
+// addFiles adds the files in the next value of an input, however deep: a tool of
+// many edits names one in each. meant is true where the member that holds the value
+// says that files stand in it.
+func addFiles(files *[]string, d *json.Decoder, meant bool) {
+	token, err := d.Token()
+	if err != nil {
+		return
+	}
+	switch token := token.(type) {
+	case string:
+		if meant {
+			*files = append(*files, token)
+		}
+	case json.Delim:
+		for d.More() {
+			inner := meant
+			if token == '{' {
+				name, _ := d.Token()
+				inner = holdsFiles(name.(string)) // what is JSON has strings there
+			}
+			addFiles(files, d, inner)
+		}
+		_, _ = d.Token() // its end
+	}
 }
 
 // members are those of the call's input; none where that is no object.
@@ -77,22 +97,46 @@ func (c Call) members() map[string]json.RawMessage {
 // that nothing climbs out of what the glob names. A file that is not what it reads
 // as, because something will expand it or reads it by another system's rules, is
 // never sure.
-func matchFile(glob, cwd, file string) match {
-	if strings.HasPrefix(file, "~") || strings.ContainsAny(file, "$`\\\x00") || !path.IsAbs(cwd) {
+func (c Call) matchFile(glob, file string) match {
+	if strings.HasPrefix(file, "~") || strings.ContainsAny(file, "$`\\\x00") || isURI(file) || !path.IsAbs(c.Cwd) {
 		return unsure
 	}
-	if !path.IsAbs(file) {
-		file = path.Join(cwd, file)
+	file, under, inside := c.place(file)
+	switch {
+	case path.IsAbs(glob):
+		globbed := strings.Split(glob[1:], "/")
+		return sure(segments(globbed, strings.Split(file[1:], "/")) ||
+			inside && segments(globbed, strings.Split(path.Join(c.Cwd, under)[1:], "/")))
+	case !inside:
+		return never
+	}
+	return sure(segments(strings.Split(glob, "/"), strings.Split(under, "/")))
+}
+
+// place is where a file is, by the real name of the turn's directory where that has
+// one; and under which name it is in that directory, false where it is not in it.
+func (c Call) place(file string) (abs, under string, inside bool) {
+	base, named := orElse(c.RealCwd, c.Cwd), strings.TrimSuffix(path.Clean(c.Cwd), "/")
+	if rest, ok := strings.CutPrefix(file, named+"/"); ok {
+		file = path.Join(base, rest)
+	} else if !path.IsAbs(file) {
+		file = path.Join(base, file)
 	}
 	file = path.Clean(file)
-	if !path.IsAbs(glob) {
-		under, inside := strings.CutPrefix(file, strings.TrimSuffix(path.Clean(cwd), "/")+"/")
-		if !inside {
-			return never
-		}
-		return sure(segments(strings.Split(glob, "/"), strings.Split(under, "/")))
+	under, inside = strings.CutPrefix(file, strings.TrimSuffix(path.Clean(base), "/")+"/")
+	return file, under, inside
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
 	}
-	return sure(segments(strings.Split(glob[1:], "/"), strings.Split(file[1:], "/")))
+	return s
+}
+
+// isURI says whether a file reads as a URI, which names another place than its text.
+func isURI(file string) bool {
+	return strings.Contains(file, "://") || strings.HasPrefix(strings.ToLower(file), "file:")
 }
 
 // segments says whether a glob matches a path, segment by segment; like wildcard

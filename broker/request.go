@@ -13,6 +13,8 @@ type Request struct {
 	Tool string
 	// RawInput is the tool's input; nil where it is unknown.
 	RawInput protocol.Object
+	// Call is the same for a policy.
+	Call Call
 	// Options are the harness's own, when Own; else they are DefaultOptions.
 	Options []protocol.PermissionOption
 	// Own is true where the harness brought Options and is answered with one.

@@ -2,8 +2,10 @@ package gateway_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -144,5 +146,30 @@ func TestWhoDecides(t *testing.T) {
 				t.Errorf("resolved: %s", at.Raw)
 			}
 		})
+	}
+}
+
+// seen is a policy that tells what it is asked about.
+type seen chan broker.Call
+
+func (s seen) Rule(c broker.Call) broker.Ruling {
+	s <- c
+	return broker.PolicyDeny
+}
+
+// TestPolicySeesTheRealDirectory: a turn's directory may be a link, and the harness
+// names files by where it leads.
+func TestPolicySeesTheRealDirectory(t *testing.T) {
+	t.Parallel()
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	link := filepath.Join(t.TempDir(), "link")
+	if err = errors.Join(err, os.Symlink(real, link)); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	asked := make(seen, 1)
+	p := connect(t, open(t, func(o *gateway.Options) { o.Policy = asked }), gateway.ConnectOptions{})
+	p.run(turn("s", "a", "ask", puppetID, "cwd", link))
+	if c := <-asked; c.Cwd != link || c.RealCwd != real {
+		t.Errorf("asked about a call in %q, which is %q", c.Cwd, c.RealCwd)
 	}
 }

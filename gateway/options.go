@@ -158,7 +158,7 @@ const restateAfter = 5 * time.Second
 
 // machineOptions are what every machine is made of.
 func (g *Gateway) machineOptions() session.Options {
-	o := session.Options{Seed: g.o.Seed(), HashKey: g.hashKey, MaxPermissionMode: g.o.MaxPermissionMode, Policy: g.o.Policy,
+	o := session.Options{Seed: g.o.Seed(), HashKey: g.hashKey, MaxPermissionMode: g.o.MaxPermissionMode, Policy: placed(g.o.Policy),
 		IdleTimeout: g.o.IdleTimeout.Milliseconds(), PermissionTimeout: g.o.PermissionTimeout.Milliseconds(), MaxEventBytes: g.o.MaxEventBytes,
 		DenyWithoutClient: g.o.DenyWithoutClient}
 	if g.durable() {

@@ -126,6 +126,9 @@ type Asked struct {
 	Title string
 	// Locations are the files concerned.
 	Locations []protocol.Location
+	// Files are those that the request shows otherwise, as a diff does: a policy
+	// looks at them too.
+	Files []string
 	// RawInput is the tool's input; nil where it is unknown.
 	RawInput protocol.Object
 	// Options are the harness's own, passed through; nil: the four of ours.

@@ -49,5 +49,11 @@ type Options struct {
 // Policy decides requests before anyone is asked.
 type Policy = broker.Policy
 
+// Call is what a Policy is asked about, Ruling what it says.
+type (
+	Call   = broker.Call
+	Ruling = broker.Ruling
+)
+
 // DefaultIdleTimeout is five minutes, in milliseconds.
 const DefaultIdleTimeout = 5 * 60 * 1000

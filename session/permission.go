@@ -29,7 +29,7 @@ func (m *Machine) asked(u harness.Asked) {
 	}
 	m.sightTool(u)
 	r := m.request(u)
-	ruling := m.ruling(u, r)
+	ruling := m.ruling(r)
 	if v, ok := m.broker.Standing(r); ok && ruling != broker.PolicyDeny {
 		m.answerAsked(u.Request, v, "a standing answer of the user")
 		return
@@ -62,6 +62,7 @@ func (m *Machine) request(u harness.Asked) broker.Request {
 	if !r.Own {
 		r.Options = broker.DefaultOptions()
 	}
+	r.Call = m.callOf(u, r.Tool)
 	return r
 }
 
@@ -106,8 +107,14 @@ const (
 )
 
 // resolvePermission takes an answer. The first one wins; any other finds nothing
-// to answer.
+// to answer. One that makes of the call what the policy denies is a denial.
 func (m *Machine) resolvePermission(in ResolvePermission) {
+	if m.forbidden(in) {
+		m.reply(in.Token, protocol.PermissionRespondResult{Accepted: true})
+		m.decide(in.RequestID, false, byPolicy)
+		m.pump()
+		return
+	}
 	res, ok := m.broker.Resolve(in.RequestID, in.Outcome)
 	m.reply(in.Token, protocol.PermissionRespondResult{Accepted: ok})
 	if !ok {

@@ -1,17 +1,47 @@
 package session
 
 import (
+	"slices"
+
 	"agent-server/broker"
 	"agent-server/harness"
 )
 
 // ruling is what the policy says of a request. An allow that the harness has no
 // word for, but a wider one, is asked.
-func (m *Machine) ruling(u harness.Asked, r broker.Request) broker.Ruling {
+func (m *Machine) ruling(r broker.Request) broker.Ruling {
 	if m.o.Policy == nil {
 		return broker.PolicyAsk
 	}
-	c := broker.Call{Tool: r.Tool, Kind: orWord(u.Kind, ""), Cwd: m.turn.cfg.Cwd, RawInput: r.RawInput}
+	ruling := m.o.Policy.Rule(r.Call)
+	if ruling == broker.PolicyAllow && !r.Permittable() {
+		return broker.PolicyAsk
+	}
+	return ruling
+}
+
+// forbidden says whether the policy denies a request with the input that an answer
+// puts in place of its own: nobody's answer goes where the policy lets none go.
+func (m *Machine) forbidden(in ResolvePermission) bool {
+	input := in.Outcome.UpdatedInput
+	if m.o.Policy == nil || input == nil {
+		return false
+	}
+	for _, r := range m.broker.Pending() {
+		if r.ID == in.RequestID {
+			c := r.Call
+			c.RawInput = input
+			return m.o.Policy.Rule(c) == broker.PolicyDeny
+		}
+	}
+	return false
+}
+
+// callOf is what a policy is told of a request.
+func (m *Machine) callOf(u harness.Asked, tool string) broker.Call {
+	c := broker.Call{
+		Tool: tool, Kind: orWord(u.Kind, ""), Cwd: m.turn.cfg.Cwd, Paths: slices.Clone(u.Files), RawInput: object(u.RawInput),
+	}
 	locations := u.Locations
 	if t := m.tools[u.Call]; t != nil {
 		c.Kind = orWord(c.Kind, t.kind)
@@ -20,11 +50,7 @@ func (m *Machine) ruling(u harness.Asked, r broker.Request) broker.Ruling {
 	for _, l := range locations {
 		c.Paths = append(c.Paths, l.Path)
 	}
-	ruling := m.o.Policy.Rule(c)
-	if ruling == broker.PolicyAllow && !r.Permittable() {
-		return broker.PolicyAsk
-	}
-	return ruling
+	return c
 }
 
 // rule decides an open request where nobody is to be asked, else it starts its

@@ -49,6 +49,34 @@ func TestLaw149_policyBeforeAnyone(t *testing.T) {
 	r.over()
 }
 
+// A file that only the request's diff names is looked at.
+func TestPolicySeesTheDiff(t *testing.T) {
+	t.Parallel()
+	r := policed(t, broker.ToolRule{Path: "secret/*", Ruling: broker.PolicyDeny}, broker.ToolRule{Ruling: broker.PolicyAllow})
+	r.says(harness.Asked{Request: "q", Call: "c", Name: "edit", Files: []string{"secret/a"}})
+	r.wantAnswer("q", harness.Verdict{Message: "The policy of this server denies it."})
+	r.over()
+}
+
+// No answer makes of a call what the policy denies.
+func TestPolicySeesTheEditedInput(t *testing.T) {
+	t.Parallel()
+	r := policed(t, broker.ToolRule{Path: "secret/*", Ruling: broker.PolicyDeny})
+	edit := func(i int, file string) {
+		r.says(harness.Asked{Request: file, Call: file, Name: "Write", InputSlot: true, RawInput: protocol.Object(`{"file_path":"a"}`)})
+		r.forget()
+		r.wants(file, r.respond(i, protocol.PermissionOutcome{
+			Outcome: protocol.OutcomeSelected, OptionID: "allow", UpdatedInput: protocol.Object(`{"file_path":"` + file + `"}`),
+		}), "accepted true")
+	}
+	edit(0, "secret/a")
+	r.look("denied", `resolved selected reject meta {"agent-server/by":"policy"}`, "reply: accepted true", "stdin 1: resolve secret/a")
+	r.wantAnswer("secret/a", harness.Verdict{Message: "The policy of this server denies it."})
+	edit(1, "b")
+	r.wantAnswer("b", harness.Verdict{Decision: harness.Allow, UpdatedInput: protocol.Object(`{"file_path":"b"}`)})
+	r.over()
+}
+
 // What is known of the tool from before counts, and where the turn runs.
 func TestPolicySeesTheTool(t *testing.T) {
 	t.Parallel()

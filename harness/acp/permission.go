@@ -61,7 +61,8 @@ func (t *translator) ask(m rpcline.Message) {
 		t.describeAsk(&asked, t.upsert(u))
 	} else {
 		asked.Title, asked.Kind = string(u.Title), protocol.ToolKind(u.Kind)
-		asked.RawInput = asObject(u.RawInput, "rawInput")
+		asked.RawInput, asked.Locations = asObject(u.RawInput, "rawInput"), locations(u.Locations)
+		asked.Files = diffed(toolContent(u.Content))
 	}
 	t.asks = append(t.asks, a)
 	t.emit(asked)
@@ -94,6 +95,7 @@ func (t *translator) unanswerable(p permissionParams, options []protocol.Permiss
 func (t *translator) describeAsk(asked *harness.Asked, tl *tool) {
 	asked.Call, asked.Name, asked.Kind = tl.call, tl.shownName(), tl.kind
 	asked.Title, asked.Locations, asked.RawInput = tl.title, tl.locations, tl.input
+	asked.Files = diffed(tl.content)
 	if tl.status == protocol.ToolPending && tl.input != nil {
 		t.emit(harness.ToolSet{Call: tl.call, State: &protocol.PendingState{PartialInput: string(tl.input)}})
 	}

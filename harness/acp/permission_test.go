@@ -5,6 +5,8 @@ import (
 
 	"agent-server/harness"
 	"agent-server/protocol"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const offered = `"options":[{"optionId":"once","name":"Allow","kind":"allow_once"},{"optionId":"session","name":"Always here","kind":"allow_always"},` +
@@ -186,4 +188,24 @@ func TestAskedTwiceUnderOneID(t *testing.T) {
 	expect(t, "written", f.sent())
 	f.step(harness.Resolve{Request: "0", Verdict: harness.Verdict{Decision: harness.Allow, OptionID: "once"}})
 	expect(t, "written for the one answer", f.sent(), chose("0", "once"))
+}
+
+// What a policy has to look at is told, wherever the request names it.
+func TestAskedNamesItsFiles(t *testing.T) {
+	t.Parallel()
+	const shown = `"locations":[{"path":"/w/a"}],"content":[{"type":"diff","path":"/w/b","newText":"x"},{"type":"terminal","terminalId":"t"}]}`
+	for name, call := range map[string]string{"of a call": `{"toolCallId":"c",` + shown, "of none": `{` + shown} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := running(t, nil)
+			f.line(asks("0", call, offered))
+			asked, _ := f.updates[len(f.updates)-1].(harness.Asked)
+			if diff := cmp.Diff([]string{"/w/b"}, asked.Files); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]protocol.Location{{Path: "/w/a"}}, asked.Locations); diff != "" {
+				t.Errorf("locations (-want +got):\n%s", diff)
+			}
+		})
+	}
 }

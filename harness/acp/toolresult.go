@@ -35,6 +35,16 @@ func toolContent(raw jsontext.Value) []protocol.ToolContent {
 	return out
 }
 
+// diffed are the files that a content shows changes of.
+func diffed(content []protocol.ToolContent) (files []string) {
+	for _, c := range content {
+		if d, ok := c.(*protocol.DiffContent); ok {
+			files = append(files, d.Path)
+		}
+	}
+	return files
+}
+
 // oldText is what a diff replaces: agents write null, "" or nothing for a file
 // that is new.
 func oldText(raw jsontext.Value) *string {
