@@ -250,6 +250,9 @@ func TestParsePolicyFaults(t *testing.T) {
 		`{"rules":[{"path":"a/","decision":"allow"}]}`:                      "rules[0].path: has a . or .. segment",
 		`{"rules":[{"path":"~/x","decision":"allow"}]}`:                     "rules[0].path: begins with ~",
 		`{"rules":[{"command":"a; b","decision":"allow"}]}`:                 "rules[0].command: words only",
+		"{\"rules\":[{\"command\":\"a\u00a0b\",\"decision\":\"allow\"}]}":   "rules[0].command: words only",
+		"{\"rules\":[{\"path\":\"secr\xe9t\",\"decision\":\"deny\"}]}":      "rules[0].path: is no text",
+		`{"rules":[{"tool":"\ud800x","decision":"deny"}]}`:                  "rules[0].tool: is no text",
 		`{"rules":[{"tool":"a","tool":"b","decision":"allow"}]}`:            `rules[0]: member "tool" is there twice`,
 	} {
 		p, err := broker.ParsePolicy([]byte(file))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"agent-server/protocol"
 )
@@ -104,7 +105,7 @@ func parseRule(raw json.RawMessage, where string) (r ToolRule, err error) {
 	if err := checkPath(r.Path); err != nil {
 		return r, fmt.Errorf("%s.path: %w", where, err)
 	}
-	if strings.ContainsAny(r.Command, chaining+quoting) {
+	if strings.ContainsAny(r.Command, chaining+quoting) || strings.ContainsFunc(r.Command, oddSpace) {
 		return r, fmt.Errorf("%s.command: words only, no quotes and nothing that chains commands", where)
 	}
 	if r.Ruling, err = rulingOf(decision); err != nil {
@@ -121,6 +122,9 @@ func text(raw json.RawMessage) (string, error) {
 	}
 	if strings.TrimSpace(s) == "" {
 		return "", errors.New("is empty; leave it out to match everything")
+	}
+	if strings.ContainsRune(s, utf8.RuneError) {
+		return "", errors.New("is no text: bad UTF-8, or half of a pair")
 	}
 	return s, nil
 }

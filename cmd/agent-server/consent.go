@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +21,7 @@ const maxPolicy = 1 << 20
 // where nobody answers.
 type consent struct {
 	// policy is a file; "": everything is asked.
-	policy string
+	policy bound
 	// timeout rejects what nobody has answered; 0: never.
 	timeout time.Duration
 	// nobody is what becomes of a request while no client is there: wait or deny.
@@ -28,7 +31,7 @@ type consent struct {
 // flags declares them.
 func (c *consent) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.policy, "policy", "", "a file of rules that allow, deny or ask before anyone is asked")
+	f.Var(&c.policy, "policy", "a file of rules that allow, deny or ask before anyone is asked")
 	f.StringVar(&c.nobody, "on-no-client", "wait", "what becomes of a permission request when no client has been there for 10s: wait, deny")
 	f.DurationVar(&c.timeout, "permission-timeout", 0, "reject a permission request that nobody has answered for so long; 0: never")
 }
@@ -45,21 +48,43 @@ func (c *consent) apply(o *gateway.Options) error {
 	if c.policy == "" {
 		return nil
 	}
-	info, err := os.Stat(c.policy)
-	switch {
-	case err != nil:
-		return fmt.Errorf("--policy: %w", err)
-	case info.Size() > maxPolicy:
-		return fmt.Errorf("--policy %s: it is longer than %d bytes", c.policy, maxPolicy)
-	}
-	text, err := os.ReadFile(c.policy)
-	if err != nil {
-		return fmt.Errorf("--policy: %w", err)
-	}
-	rules, err := broker.ParsePolicy(text)
+	rules, err := readPolicy(string(c.policy))
 	if err != nil {
 		return fmt.Errorf("--policy %s: %w", c.policy, err)
 	}
 	o.Policy = rules
+	return nil
+}
+
+// readPolicy reads a policy's file, which may be a pipe or a device.
+func readPolicy(name string) (p broker.ToolPolicy, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return p, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxPolicy+1))
+	switch {
+	case err != nil:
+		return p, err
+	case len(text) > maxPolicy:
+		return p, fmt.Errorf("it is longer than %d bytes", maxPolicy)
+	}
+	return broker.ParsePolicy(text)
+}
+
+// bound is the value of a flag that limits what is allowed. It is never empty where
+// it is given: an unset variable in a script must not take the limit away.
+type bound string
+
+func (b *bound) String() string { return string(*b) }
+func (b *bound) Type() string   { return "string" }
+
+// Set implements pflag.Value.
+func (b *bound) Set(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return errors.New("it is empty; leave the flag out for no limit")
+	}
+	*b = bound(s)
 	return nil
 }

@@ -66,7 +66,7 @@ type setup struct {
 	// passEnv names variables that harnesses inherit beyond the allow-list.
 	passEnv []string
 	// maxMode is a permission mode; "": no cap.
-	maxMode string
+	maxMode bound
 	// logLevel is zap's word; logFormat is one of the two below.
 	logLevel, logFormat string
 }
@@ -79,7 +79,7 @@ func (s *setup) flags(cmd *cobra.Command) {
 	f.StringArrayVar(&s.acpAgents, "acp-agent", nil, `an ACP agent as harness: NAME=COMMAND [ARG…] (repeatable)`)
 	f.StringVar(&s.acpDefault, "acp-default", "", `which agent plain harness id "acp" means (default: the first --acp-agent)`)
 	f.StringArrayVar(&s.passEnv, "pass-env", nil, "a further variable that harnesses inherit (repeatable)")
-	f.StringVar(&s.maxMode, "max-permission-mode", "", "the widest permission mode that may be asked for (default: no limit)")
+	f.Var(&s.maxMode, "max-permission-mode", "the widest permission mode that may be asked for (default: no limit)")
 	f.StringVar(&s.logLevel, "log-level", "warn", "what goes to stderr: debug, info, warn, error")
 	f.StringVar(&s.logFormat, "log-format", logConsole, "how it looks there: console, json")
 }
