@@ -51,6 +51,7 @@ eventlog/eventlogtest  | tooling | protocol eventlog                            
 eventlog/sqlite        | io      | protocol eventlog                                        | sqlite
 transport/access       | io      | -                                                        | -
 transport/rpc          | pure    | protocol                                                 | codec jsonrpc2
+eventlog/transfer      | io      | protocol eventlog                                        | -
 transport              | io      | protocol transport/access transport/rpc                              | codec jsonrpc2 websocket zap
 gateway                | io      | protocol reducer session harness harness/process eventlog | jsonrpc2 zap
 client                 | io      | protocol echo seqcursor reducer transport                | codec jsonrpc2

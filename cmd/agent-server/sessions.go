@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -15,18 +16,15 @@ import (
 
 	"agent-server/eventlog"
 	"agent-server/eventlog/sqlite"
-	"agent-server/protocol"
+	"agent-server/eventlog/transfer"
 )
-
-// exportBytes is about how much is read of a log at a time.
-const exportBytes = 1 << 20
 
 // newSessionsCommand looks at the log that a gateway has left on disk.
 func newSessionsCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "List, export and remove the sessions of a log on disk",
+		Short: "List, show, export, import and remove the sessions of a log on disk",
 		Long: `Work on the log in --state-dir while no gateway has it. While one has, ask it
 over the wire instead: session/list.
 
@@ -39,7 +37,13 @@ Exit codes: 0 done; 2 usage, also an unknown session or a log that is in use.`,
 			return withLog(dir, func(l *sqlite.Log) error { return listSessions(cmd.OutOrStdout(), l, asJSON) })
 		}}
 	list.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
-	export := &cobra.Command{Use: "export SESSION", Short: `Print a session's envelopes, one a line, as "verify -" reads them`, Args: cobra.ExactArgs(1),
+	export := &cobra.Command{Use: "export SESSION", Short: `Print a session, as "sessions import" and "verify" read it`, Args: cobra.ExactArgs(1),
+		Long: `Print a session as lines, for "sessions import" elsewhere, or for "verify -": its
+envelopes, between a header and an end, each line with a sum.
+
+It holds what was said in the session: prompts, file contents, tool output. Keys and
+tokens are kept out of a log; what a harness or a person wrote into the conversation
+is in it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withLog(dir, func(l *sqlite.Log) error { return exportSession(cmd.OutOrStdout(), l, args[0]) })
 		}}
@@ -47,21 +51,34 @@ Exit codes: 0 done; 2 usage, also an unknown session or a log that is in use.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withLog(dir, func(l *sqlite.Log) error { return removeSessions(cmd.OutOrStdout(), l, args) })
 		}}
-	cmd.AddCommand(list, export, rm)
+	cmd.AddCommand(list, newShowCommand(&dir), export, newImportCommand(&dir), rm)
 	return cmd
 }
 
 // withLog opens the log that is there; it makes none.
-func withLog(state string, use func(*sqlite.Log) error) (err error) {
-	if state == "" {
-		if state, err = stateDir(); err != nil {
-			return &exitError{exitUsage, err}
-		}
+func withLog(state string, use func(*sqlite.Log) error) error {
+	dir, err := logDir(state)
+	if err != nil {
+		return err
 	}
-	dir := filepath.Join(state, "log")
 	if _, err := os.Stat(filepath.Join(dir, "log.db")); errors.Is(err, fs.ErrNotExist) {
 		return usage("--state-dir: there is no log in %s", dir)
 	}
+	return openedLog(dir, use)
+}
+
+// logDir is where the log is in a state directory; "": the default one.
+func logDir(state string) (_ string, err error) {
+	if state == "" {
+		if state, err = stateDir(); err != nil {
+			return "", &exitError{exitUsage, err}
+		}
+	}
+	return filepath.Join(state, "log"), nil
+}
+
+// openedLog opens the log in a directory, makes it where there is none, and closes it.
+func openedLog(dir string, use func(*sqlite.Log) error) error {
 	l, err := sqlite.Open(dir, sqlite.Options{})
 	switch {
 	case errors.Is(err, sqlite.ErrInUse):
@@ -125,37 +142,18 @@ func listSessions(out io.Writer, l eventlog.Catalog, asJSON bool) error {
 	return nil
 }
 
-// exportSession prints what is held. Deltas are not on disk: each envelope names
-// the one before it (prevSeq), so that a reader sees that none is missing.
-func exportSession(out io.Writer, l eventlog.Log, session string) error {
-	first, last, ok := l.Range(session)
-	if !ok {
+// exportSession prints what is held for good.
+func exportSession(out io.Writer, l transfer.Log, session string) error {
+	w := bufio.NewWriter(out)
+	err := transfer.Write(w, l, session)
+	switch {
+	case errors.Is(err, transfer.ErrUnknown):
 		return usage("the log holds no session %q", session)
+	case err == nil:
+		err = w.Flush()
 	}
-	prev := first - 1
-	for prev < last {
-		records, err := l.Read(session, prev, exportBytes)
-		if err != nil {
-			return &exitError{exitFailed, fmt.Errorf("reading %q: %w", session, err)}
-		}
-		if len(records) == 0 {
-			return nil
-		}
-		for _, r := range records {
-			env, err := protocol.DecodeEnvelope(r.Envelope())
-			if err != nil {
-				return &exitError{exitFailed, fmt.Errorf("reading event %d of %q: %w", r.Seq, session, err)}
-			}
-			env.PrevSeq = new(prev)
-			line, err := json.Marshal(env)
-			if err != nil {
-				return &exitError{exitFailed, fmt.Errorf("writing event %d of %q: %w", r.Seq, session, err)}
-			}
-			if _, err := fmt.Fprintf(out, "%s\n", line); err != nil {
-				return &exitError{exitFailed, fmt.Errorf("printing %q: %w", session, err)}
-			}
-			prev = r.Seq
-		}
+	if err != nil {
+		return &exitError{exitFailed, err}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agent-server/client"
+	"agent-server/eventlog/transfer"
 	"agent-server/protocol"
 	"agent-server/transport"
 	"agent-server/verify"
@@ -24,8 +25,8 @@ func newVerifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify FILE…",
 		Short: "Check recorded envelopes against the protocol's laws",
-		Long: `Check recorded envelopes, one a line, as "run --json" prints them, or as stdout of
-"serve" carries them: answers there are passed over. "-" is stdin. Sessions in one
+		Long: `Check recorded envelopes, one a line, as "run --json" and "sessions export" print them, or
+as stdout of "serve" carries them: answers there are passed over. "-" is stdin. Sessions in one
 file are judged each by itself; blank lines count for nothing.
 
 Exit codes: 0 no violation; 1 a violation was found; 2 usage, also a file that
@@ -107,6 +108,7 @@ func verifyFile(out io.Writer, stdin io.Reader, name string, o verify.Options) (
 //	{"sessionId":…,"seq":…,"event":…}            an envelope
 //	{"jsonrpc":"2.0","method":"event","params":…} an envelope as it travels
 //	{"jsonrpc":"2.0","id":…,…}                    an answer, passed over
+//	{"agent-server/…":…}                          the head and the end of an export, passed over
 //
 // It gives each line that is to be judged. A line is valid during the
 // call. One that is too long ends the reading: what is not seen is not judged.
@@ -142,6 +144,9 @@ type message struct {
 // an envelope, or is judged as one: what cannot be read is a violation, and never
 // passed over. The envelope's bytes stay as they came, for they are judged too.
 func envelopeOf(line []byte) []byte {
+	if bytes.HasPrefix(line, []byte(transfer.Mark)) {
+		return nil
+	}
 	if !bytes.Contains(line, []byte(`"jsonrpc"`)) { // most lines: nothing is decoded twice
 		return line
 	}
