@@ -89,6 +89,9 @@ type ToolSet struct {
 	State protocol.ToolState
 	// Meta is the part's extension object; nil keeps it.
 	Meta protocol.Object
+	// Assumed: a terminal State is what the adapter makes of the turn's end, not the
+	// harness's word. The call's own end, should one come, still replaces it.
+	Assumed bool
 }
 
 // InputAppended: the JSON text of a pending tool's input grows.
@@ -203,6 +206,10 @@ type Task struct {
 type Woken struct {
 	// Trigger is what woke it, for people; "" when unknown.
 	Trigger string
+	// Yields: it speaks, and nothing says that its main loop works. The turn still
+	// ends by Finished, unless somebody wants one of their own: that takes its place
+	// at once, and what else is said stands there.
+	Yields bool
 }
 
 // SessionInfo: what the harness reports of the session itself. nil members keep

@@ -80,12 +80,18 @@ func (m *Machine) openOwn(p *process, trigger string) {
 // woken takes the news that the main loop works of its own accord. In a client's
 // turn that changes nothing: its translator tells the ends apart. Where the
 // harness turn is being cancelled already, what woke meanwhile is interrupted too.
-func (m *Machine) woken() {
+//
+// Where it only speaks, the turn is its translator's to end, and a client's to take.
+func (m *Machine) woken(u harness.Woken) {
 	t := m.turn
 	if !t.own {
 		return
 	}
-	t.main = true
+	if u.Yields {
+		t.spoken = !t.main
+		return
+	}
+	t.main, t.spoken = true, false
 	if t.cancel.delivered {
 		m.tell(harness.Cancel{})
 	}
@@ -125,7 +131,7 @@ func (m *Machine) settleOwn() bool {
 // watchOwn keeps the clock of a harness turn that has nothing left to wait for: a
 // task that ends may yet wake the main loop.
 func (m *Machine) watchOwn() {
-	over := m.yields() && m.BackgroundTasks() == 0
+	over := m.yields() && m.BackgroundTasks() == 0 && !m.turn.spoken
 	switch set := m.armedAt(timerQuiet) >= 0; {
 	case over && !set:
 		m.arm(timerQuiet, m.now+quietAfter)

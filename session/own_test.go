@@ -313,3 +313,38 @@ func TestHarnessTurnShowsItsLine(t *testing.T) {
 	r.says(harness.Background{})
 	r.done()
 }
+
+// A harness turn in which somebody merely speaks lasts until its translator ends it,
+// and makes room for a client's at once.
+func TestLaw183_spokenTurnYields(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.running("t1")
+	r.says(harness.Created{NativeID: "n"})
+	r.ends()
+	r.forget()
+	say := func(s string) {
+		r.says(harness.Woken{Yields: true}, harness.PartSet{Part: s, Value: &protocol.TextPart{Text: s, State: protocol.StateDone}})
+	}
+	say("late")
+	r.look("it has a turn", ownStart("background work", "message 1 assistant", `part 1.0 text "late" done`)...)
+	for _, timer := range r.last.Timers {
+		if timer.ID.Name == "quiet" {
+			t.Errorf("the machine keeps a clock on it: %+v", timer)
+		}
+	}
+	r.ends()
+	r.look("which its translator ends", "message 1 ended", "turn.ended end_turn")
+	say("again")
+	r.forget()
+	r.start("t2")
+	r.look("a client's turn takes its place", "admit t2", "ack: started t2", "message 1 ended", "turn.ended end_turn",
+		"turn.started", `message 0 user`, `part 0.0 text "hi" done`, "message 0 ended", "session.created n", "stdin 1: prompt t2")
+	r.ends()
+	say("and again")
+	r.cancel()
+	r.forget()
+	r.says(spoken("after that"))
+	r.look("what is cancelled goes on nowhere")
+	r.done()
+}

@@ -41,6 +41,8 @@ type process struct {
 	stopping bool
 	// gone is true once it has exited.
 	gone bool
+	// served is true once a turn has ended in it.
+	served bool
 	// feed is what the translator is to be told next.
 	feed []harness.Input
 }
@@ -275,11 +277,23 @@ func (m *Machine) exited(in Exited) {
 	}
 	switch {
 	case m.proc != nil: // replaced
+	case m.diedIdle(p):
+		m.note("process died before it had the prompt; begun again in another", "")
+		m.turn.refused = true
+		m.replace()
 	case m.turn != nil:
 		m.failTurn(protocol.CategoryProcessExit, describe(in.Status))
 	default:
 		m.note("process exited between turns", "status "+strconv.Itoa(in.Status.Code))
 	}
+}
+
+// diedIdle says whether a process that has served before has died before it was
+// given the open turn's prompt: nobody has read that, and another may. One that dies
+// of its own start would only do it again.
+func (m *Machine) diedIdle(p *process) bool {
+	t := m.turn
+	return t != nil && p.served && !p.stopping && !t.own && !t.written && !t.refused && !t.cancel.accepted
 }
 
 // left notes that a process is gone, whether it was the live one or not.

@@ -622,3 +622,25 @@ func TestWhatIsKnownFromOutside(t *testing.T) {
 		t.Errorf("%d processes after the exit of one", r.m.Processes())
 	}
 }
+
+// A process that dies idle, before it was given the next turn's prompt, has that
+// turn begun again in another, once; one that has never served is not tried again.
+func TestLaw184_diedIdleIsBegunAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.running("t1")
+	r.says(harness.Created{NativeID: "n"})
+	r.ends()
+	r.h.react = unwritten
+	r.start("t2")
+	r.forget()
+	r.exit(1, "gone")
+	r.look("begun again", `spawn 2 resume "n"`)
+	r.exit(1, "gone")
+	r.look("once", "error process_exit false: the harness exited with status 1: gone", "turn.ended error")
+	r.start("t3")
+	r.forget()
+	r.exit(1, "of its own start")
+	r.look("not one that never served", "error process_exit false: the harness exited with status 1: of its own start", "turn.ended error")
+	r.done()
+}

@@ -41,6 +41,8 @@ type tool struct {
 	start int64
 	// abandoned is true where it was superseded: nothing changes it any more.
 	abandoned bool
+	// assumed is true while its end is a guess, which its own end may replace.
+	assumed bool
 }
 
 // toolSet takes a tool call's state. One whose turn has ended only takes its own
@@ -60,7 +62,7 @@ func (m *Machine) toolSet(u harness.ToolSet) {
 		m.lateTool(t, u)
 	default:
 		m.restateInput(t, u.State)
-		described, advanced := t.describe(u), t.advance(u.State, m.now)
+		described, advanced := t.describe(u), t.take(u, m.now)
 		if described || advanced {
 			m.showTool(t)
 		}
@@ -74,7 +76,7 @@ func (m *Machine) lateTool(t *tool, u harness.ToolSet) {
 		return
 	}
 	t.describe(u)
-	t.advance(u.State, m.now)
+	t.take(u, m.now)
 	m.showTool(t)
 	delete(m.tools, u.Call)
 }
@@ -84,7 +86,7 @@ func (m *Machine) openTool(u harness.ToolSet) *tool {
 	at := m.newPlace(u.Owner, "")
 	t := &tool{at: at, head: m.newHead(at), call: u.Call, sighted: m.next, state: &protocol.PendingState{}}
 	t.describe(u)
-	t.advance(u.State, m.now)
+	t.take(u, m.now)
 	m.tools[u.Call] = t
 	return t
 }
@@ -178,7 +180,7 @@ func (m *Machine) abandonTool(t *tool) {
 // many that never end.
 func (m *Machine) forgetClosedTools() {
 	for call, t := range m.tools {
-		if t.abandoned || t.state.Status().Terminal() {
+		if t.abandoned || t.state.Status().Terminal() && !t.assumed {
 			delete(m.tools, call)
 		}
 	}

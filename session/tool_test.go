@@ -304,3 +304,32 @@ func BenchmarkManyOpenTools(b *testing.B) {
 		})
 	}
 }
+
+// An end that was only assumed at a turn's end is replaced by the call's own, once.
+func TestLaw182_assumedEndIsReplaced(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.running("t1")
+	r.says(harness.ToolSet{Call: "a", Name: "run", State: &protocol.InProgressState{}},
+		harness.ToolSet{Call: "b", Name: "run", State: &protocol.PendingState{}})
+	r.now += 5
+	r.says(harness.ToolSet{Call: "a", State: &protocol.FailedState{Error: "nobody said"}, Assumed: true},
+		harness.ToolSet{Call: "b", State: &protocol.FailedState{Error: "nobody said"}, Assumed: true})
+	r.ends()
+	r.forget()
+	r.says(harness.ToolSet{Call: "a", State: &protocol.InProgressState{}})
+	r.look("an end is not taken back")
+	r.now += 5
+	for _, call := range []string{"a", "b"} {
+		r.says(harness.ToolSet{Call: call, State: &protocol.CompletedState{Output: "done"}})
+		r.look("its own end", map[string]string{"a": "part 1.0 run completed", "b": "part 1.1 run completed"}[call])
+		end := r.last.Events[0].Event.(*protocol.MessagePart).Part.(*protocol.ToolPart).State.(*protocol.CompletedState)
+		start := map[string]int64{"a": epoch, "b": r.now}[call]
+		if end.Time != (protocol.Span{Start: start, End: r.now}) {
+			t.Errorf("%s ran %+v", call, end.Time)
+		}
+		r.says(harness.ToolSet{Call: call, State: &protocol.FailedState{Error: "no"}})
+		r.look("which is the last")
+	}
+	r.done()
+}

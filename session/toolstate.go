@@ -49,6 +49,23 @@ func rank(s protocol.ToolStatus) int {
 	return 2
 }
 
+// take takes in the state of an update, and whether that is a guess. What a guess
+// has closed its own end opens for itself.
+func (t *tool) take(u harness.ToolSet, now int64) bool {
+	ends := u.State != nil && u.State.Status().Terminal()
+	if ends && t.assumed && !u.Assumed {
+		t.assumed = false
+		t.state = &protocol.PendingState{}
+		if t.start != 0 {
+			t.state = &protocol.InProgressState{Time: protocol.Since{Start: t.start}}
+		}
+	}
+	open := !t.state.Status().Terminal()
+	advanced := t.advance(u.State, now)
+	t.assumed = t.assumed || ends && open && u.Assumed
+	return advanced
+}
+
 // advance takes a state in; true where it shows anything new. A state that would
 // move back, or turn one end into another, is none.
 func (t *tool) advance(s protocol.ToolState, now int64) bool {

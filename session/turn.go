@@ -28,6 +28,8 @@ type turn struct {
 	// own is true where the harness opened it; main then while its main loop
 	// works, whose end ends it.
 	own, main bool
+	// spoken is true of a harness turn without a main loop that its translator ends.
+	spoken bool
 	// refused is true once its prompt was refused by a dead process.
 	refused bool
 	// unanswered are the requests that were taken back and that the harness has
@@ -115,7 +117,11 @@ func (m *Machine) endTurn(e ending) {
 	for _, id := range []TimerID{timerAnswer, timerStop, timerStartup, timerDrain} {
 		m.disarm(id)
 	}
-	if m.proc != nil && m.proc.stopping {
+	if m.proc == nil {
+		return
+	}
+	m.proc.served = true
+	if m.proc.stopping {
 		m.drop()
 	}
 }
@@ -123,7 +129,7 @@ func (m *Machine) endTurn(e ending) {
 // finished ends the turn by the harness's own word. A harness turn has no end but
 // its main loop's.
 func (m *Machine) finished(u harness.Finished) {
-	if m.quiet() {
+	if m.quiet() && !m.turn.spoken {
 		m.note("end of a turn that nobody began", u.Raw)
 		return
 	}

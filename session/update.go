@@ -133,7 +133,7 @@ func (m *Machine) update(p *process, u harness.Update) {
 	case harness.Registered:
 		m.registered()
 	case harness.Woken:
-		m.woken()
+		m.woken(u)
 	case harness.Finished:
 		m.finished(u)
 	case harness.Rejected:

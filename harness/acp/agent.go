@@ -55,10 +55,14 @@ type Quirks struct {
 	// Grace is how long after its answer to a prompt the last updates of that turn
 	// may come; 0: none do.
 	Grace time.Duration
-	// Unasked: what it says between turns is work that it does by itself, and is
-	// shown in a turn of its own. Of others it is dropped: it may be the tail of a
-	// turn that is over, or chatter.
-	Unasked bool
+	// Chatter is what a message begins with that is none: a remark of its own outside
+	// of any turn. "": it makes none.
+	Chatter string
+	// Untold: which modes and models it has is told to nobody. The embedded agent shows
+	// what every client of the base protocol knows, and no more.
+	Untold bool
+	// Restates: after a failure it says its words again, under another id.
+	Restates bool
 }
 
 // New is the harness of one agent.
@@ -78,7 +82,7 @@ var demo = Agent{
 		MultiTurn: true, SessionResume: true, PermissionRequests: true, ModelSwitch: protocol.ModelSwitchUnsupported,
 	},
 	PassEnv: []string{"AGENT_SERVER_DEMO_SEED"},
-	Quirks:  Quirks{Unasked: true},
+	Quirks:  Quirks{Untold: true},
 }
 
 // plain is what holds of every agent of which nothing is known.

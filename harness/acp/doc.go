@@ -15,8 +15,8 @@
 //
 //   - session/update: agent_message_chunk and agent_thought_chunk (text, images,
 //     resources), tool_call and tool_call_update (upserts by toolCallId that only
-//     move forward), usage_update, current_mode_update, config_option_update,
-//     notice, compaction_update and its summary.
+//     move forward), usage_update, notice, compaction_update and its summary; title,
+//     commands, modes and model as they change.
 //   - a plan: a part of type plan, one a turn, whole each time.
 //   - session/request_permission: the agent's own options, passed through. Its
 //     tool call is an upsert like any other.
@@ -25,12 +25,15 @@
 //
 // Text deltas of the open session take a probe that avoids the decoder.
 //
+// # What comes at the wrong time
+//
+// What an agent replays while it opens an old session is collected and never shown,
+// but for how the session stands. The end of a tool whose turn is over is shown in its
+// place. Other work between turns has a turn of its own; gauges and notices wait for
+// the next one. A permission that no running turn can answer for is cancelled at once.
+//
 // # What is ignored
 //
-// Lines that are no JSON object, and notifications and updates that are not
-// known, with a diagnostic; so are commands and titles, which have no place in the
-// base protocol. Any other request of the agent is refused at once
-// as unknown. What an agent replays while it opens an old session never reaches
-// the updates. What it says between turns is shown, in a turn of its
-// own, only where Quirks.Unasked says that it is work.
+// Lines that are no JSON object, and notifications and updates that are not known,
+// with a diagnostic. Any other request of the agent is refused at once as unknown.
 package acp

@@ -138,11 +138,13 @@ func (f *fake) sent() []string {
 	return sent
 }
 
-// story tells updates in words, one line each.
+// story tells updates in words, one line each, what is told of the session aside.
 func story(updates []harness.Update) []string {
 	var lines []string
 	for _, u := range updates {
-		lines = append(lines, told(u))
+		if _, is := u.(harness.SessionInfo); !is {
+			lines = append(lines, told(u))
+		}
 	}
 	return lines
 }

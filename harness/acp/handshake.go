@@ -104,6 +104,7 @@ type agentCapabilities struct {
 
 // begin takes a turn, and starts the handshake with the first.
 func (t *translator) begin(in harness.Begin) {
+	t.giveWay()
 	t.turn = &turn{in: in}
 	if t.refused != nil {
 		t.reject(*t.refused)
@@ -222,8 +223,8 @@ func (t *translator) resumed(m rpcline.Message) {
 
 // reopened takes the end of an old session's opening.
 func (t *translator) reopened(m rpcline.Message) {
-	if t.replayed > 0 {
-		t.note("history of the old session not shown again", fmt.Sprintf("%d updates", t.replayed))
+	if n := t.replay.history; n > 0 {
+		t.note("history of the old session not shown again", fmt.Sprintf("%d updates", n))
 	}
 	switch {
 	case m.Error == nil:
@@ -265,17 +266,20 @@ func (t *translator) opened(m rpcline.Message) {
 	t.start(m.Result, false)
 }
 
-// start begins the session's life: what was said of it early comes first.
+// start begins the session's life. What was said of it before the answer is told
+// first: of two words on one thing the answer's is the later.
 func (t *translator) start(result jsontext.Value, resumed bool) {
 	t.stage = ready
 	t.chunkHead = chunkHead(t.session)
-	t.settings.learn(result)
 	t.emit(harness.Created{NativeID: t.session, Resumed: resumed})
+	t.recall()
 	early := t.early
 	t.early, t.earlyBytes = nil, 0
 	for _, params := range early {
 		t.updated(params)
 	}
+	t.settings.learn(result)
+	t.reportSettings()
 	t.settle()
 }
 

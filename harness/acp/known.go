@@ -48,7 +48,7 @@ var (
 		ID: "claude-agent-acp", Executable: "claude-agent-acp", APIKeyEnv: "ANTHROPIC_API_KEY",
 		PassEnv:      []string{"ANTHROPIC_*", "CLAUDE_CODE_*", "CLAUDE_CONFIG_DIR", "IS_SANDBOX", "DISABLE_AUTOUPDATER"},
 		Capabilities: able(),
-		Quirks:       Quirks{Grace: lateChunks},
+		Quirks:       Quirks{Grace: lateChunks, Restates: true},
 	}
 	// codex is codex-acp. Rejecting once ends the whole turn; that is its own word.
 	codex = Agent{
@@ -75,7 +75,7 @@ var (
 		Modes: map[protocol.PermissionMode]string{
 			protocol.ModeAcceptEdits: "autoEdit", protocol.ModeBypassPermissions: "yolo",
 		},
-		Quirks: Quirks{NoReopen: true},
+		Quirks: Quirks{NoReopen: true, Chatter: "[MODE_UPDATE] "},
 	}
 	goose = Agent{ID: "goose", Executable: "goose", Args: []string{"acp"}, PassEnv: []string{"GOOSE_*"}}
 	kimi  = Agent{ID: "kimi", Executable: "kimi", Args: []string{"acp"}, PassEnv: []string{"KIMI_*"}}

@@ -80,6 +80,7 @@ func (t *translator) modeChanged(raw jsontext.Value) {
 	}](raw).Current
 	if mode != "" {
 		t.settings.modes.current = string(mode)
+		t.reportSettings()
 	}
 }
 
@@ -88,4 +89,5 @@ func (t *translator) optionsChanged(raw jsontext.Value) {
 	t.settings.learnOptions(read[struct {
 		ConfigOptions jsontext.Value `json:"configOptions"`
 	}](raw).ConfigOptions)
+	t.reportSettings()
 }

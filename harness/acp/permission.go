@@ -56,7 +56,7 @@ func (t *translator) ask(m rpcline.Message) {
 		return // one answer will do for both
 	}
 	asked := harness.Asked{Request: string(m.ID), Options: options, Always: !t.agent.Quirks.AlwaysOnDisk}
-	if u := read[toolCall](p.ToolCall); u.ID != "" && !t.left[string(u.ID)] {
+	if u := read[toolCall](p.ToolCall); u.ID != "" && !t.isLeft(string(u.ID)) {
 		a.call = string(u.ID)
 		t.describeAsk(&asked, t.upsert(u))
 	} else {
@@ -66,6 +66,12 @@ func (t *translator) ask(m rpcline.Message) {
 	}
 	t.asks = append(t.asks, a)
 	t.emit(asked)
+}
+
+// isLeft says whether a call is of a turn that is over.
+func (t *translator) isLeft(call string) bool {
+	_, left := t.left.recall(call)
+	return left
 }
 
 // askOf is the place of an open request; -1 where it is none.

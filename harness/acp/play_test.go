@@ -71,6 +71,8 @@ type replay struct {
 	failed      bool
 	// lost is true where the old session could not be opened.
 	lost bool
+	// cancelled is true where the last turn was: what comes then is its tail.
+	cancelled bool
 }
 
 func newRecording(t *testing.T) *recording {
@@ -245,7 +247,7 @@ func answerOf(m rpcline.Message) string {
 
 // hear keeps what the agent says while a prompt runs.
 func (s *replay) hear(m rpcline.Message) {
-	if s.open["session/prompt"] == "" || m.Method != "session/update" {
+	if s.open["session/prompt"] == "" && (s.answered == 0 || s.cancelled) || m.Method != "session/update" {
 		return
 	}
 	u := read[struct {
@@ -311,6 +313,7 @@ func (s *replay) took(out harness.Output) {
 			s.t.Errorf("rejected: %+v", u.Error)
 		case harness.Finished:
 			s.finished++
+			s.cancelled = u.Reason == protocol.StopCancelled
 			if (u.Error != nil) != s.failed && u.Reason != protocol.StopCancelled {
 				s.t.Errorf("ended as %s, the agent failed: %v", toldEnd(u), s.failed)
 			}

@@ -57,11 +57,15 @@ func (t *translator) prompt() {
 		t.reject(protocol.TurnError{Category: protocol.CategoryInvalidRequest, Message: err.Error()})
 		return
 	}
+	t.closePart() // of what came late
+	t.speech = speech{n: t.speech.n}
 	turn := t.turn
 	turn.written = true
+	t.fenced = fence{}
 	t.call("session/prompt", promptParams{t.session, blocks}, (*translator).prompted)
 	t.out.Timers = append(t.out.Timers, harness.Timer{Name: handshakeTimer})
 	t.emit(harness.PromptWritten{}, harness.Registered{})
+	t.catchUp()
 }
 
 // blocks are an input as content blocks; never nil. What the agent cannot read

@@ -33,6 +33,8 @@ type choices struct {
 type choice struct {
 	// value is what the agent takes; name is for people.
 	value, name string
+	// raw is the value as the agent describes it.
+	raw protocol.Object
 }
 
 // option is one config option.
@@ -61,8 +63,12 @@ func (s *settings) learn(result jsontext.Value) {
 		} `json:"models"`
 		ConfigOptions jsontext.Value `json:"configOptions"`
 	}](result)
-	s.modes = newChoices(said.Modes.Available, string(said.Modes.Current))
-	s.models = newChoices(said.Models.Available, string(said.Models.Current))
+	if said.Modes.Available != nil {
+		s.modes = newChoices(said.Modes.Available, string(said.Modes.Current))
+	}
+	if said.Models.Available != nil {
+		s.models = newChoices(said.Models.Available, string(said.Models.Current))
+	}
 	s.learnOptions(said.ConfigOptions)
 }
 
@@ -103,13 +109,14 @@ func newChoices(raw jsontext.Value, current string) choices {
 // choicesOf reads a list of values; one of groups is taken as one list.
 func choicesOf(raw jsontext.Value) []choice {
 	var out []choice
-	for _, e := range list[entry](raw) {
+	for _, described := range list[jsontextObject](raw) {
+		e := read[entry](jsontext.Value(described))
 		if e.Options != nil {
 			out = append(out, choicesOf(e.Options)...)
 			continue
 		}
 		if value := e.ID + e.ModelID + e.Value; value != "" {
-			out = append(out, choice{string(value), string(e.Name)})
+			out = append(out, choice{string(value), string(e.Name), protocol.Object(described)})
 		}
 	}
 	return out
@@ -271,6 +278,7 @@ func (t *translator) await(method string, params any, member string, took func(*
 	t.call(method, params, func(t *translator, m rpcline.Message) {
 		if m.Error == nil {
 			took(t, m.Result)
+			t.reportSettings()
 		} else {
 			t.settings.moded = false // where things stand is unknown: it is set anew
 		}

@@ -3,6 +3,7 @@ package acp
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +15,8 @@ import (
 // Law 69: an agent and a user do what comes into their heads, in whatever order;
 // the test lets them, and holds the translator to what must always be so:
 //
-//   - each prompt that was answered ends in one Finished, and nothing else does;
+//   - each prompt that was answered ends in one Finished, and nothing else does but a
+//     turn of the agent's own;
 //   - each request of the agent's is answered once, at the latest with its turn;
 //   - text only grows in a part that is open, and all that was said is shown;
 //   - a tool's state never moves back, and none is open when its turn ends;
@@ -42,7 +44,13 @@ type simulation struct {
 	// turns counts prompts answered; ends, turns that were told to have ended.
 	turns, ends int
 	cancelled   bool
-	nextID      int
+	// own is true while a turn of the agent's own is open; fenced, while what may be
+	// the tail of a cancelled turn is kept out; ids are those said in the last turn.
+	own, fenced bool
+	ids         []string
+	// left are the tools whose end was only assumed.
+	left   map[string]bool
+	nextID int
 	// requests count the answers to each request of the agent's.
 	requests map[string]int
 	// asked are the requests that were shown and not resolved.
@@ -56,7 +64,7 @@ type simulation struct {
 func newSimulation(t *testing.T, seed uint64) *simulation {
 	return &simulation{
 		fake: running(t, nil), rng: rand.New(rand.NewPCG(seed, 7)),
-		requests: map[string]int{}, open: map[string]bool{}, states: map[string]int{},
+		requests: map[string]int{}, open: map[string]bool{}, states: map[string]int{}, left: map[string]bool{},
 	}
 }
 
@@ -66,7 +74,12 @@ func (s *simulation) pick(words ...string) string { return words[s.rng.IntN(len(
 // move is one move of the agent's or of the user's.
 func (s *simulation) move() {
 	moves := []func(){s.speak, s.speak, s.speak, s.tool, s.tool, s.request, s.resolve, s.withdraw, s.noise}
-	if s.rng.IntN(12) == 0 {
+	switch n := s.rng.IntN(24); {
+	case !s.runs() && n < 2:
+		moves = []func(){s.beginTurn}
+	case !s.runs() && n < 4:
+		moves = []func(){s.fallSilent, s.cancelTurn}
+	case n < 2:
 		moves = []func(){s.cancelTurn, s.endTurn}
 	}
 	moves[s.rng.IntN(len(moves))]()
@@ -85,10 +98,27 @@ func (s *simulation) speak() {
 	literal := s.pick(`"word "`, `"two words "`, `""`, `"é"`, `"\u00e9"`, `"😀"`)
 	id := s.pick("", "", `"messageId":"m-1",`, `"messageId":"m-2",`)
 	s.did("%s %s %s", kind, id, literal)
-	if s.runs() {
+	if s.heardOf(strings.TrimSuffix(strings.TrimPrefix(id, `"messageId":"`), `",`), literal) {
 		s.heard.WriteString(protocol.Unquote([]byte(literal)))
 	}
 	s.update(`{"sessionUpdate":"` + kind + `",` + id + `"content":{"type":"text","text":` + literal + `}}`)
+}
+
+// heardOf says whether what is said is to be shown.
+func (s *simulation) heardOf(id, literal string) bool {
+	switch {
+	case literal == `""`:
+		return false
+	case s.runs() || s.own:
+	case s.fenced && (id == "" || slices.Contains(s.ids, id)):
+		return false
+	default:
+		s.own, s.fenced, s.ids = true, false, nil
+	}
+	if id != "" {
+		s.ids = append(s.ids, id)
+	}
+	return true
 }
 
 func (s *simulation) tool() {
@@ -134,7 +164,7 @@ func (s *simulation) noise() {
 
 // cancelTurn cancels as the session machine does: at most once a turn.
 func (s *simulation) cancelTurn() {
-	if s.cancelled || !s.runs() {
+	if s.cancelled || !s.runs() && !s.own {
 		return
 	}
 	s.did("cancel")
@@ -142,25 +172,63 @@ func (s *simulation) cancelTurn() {
 	s.step(harness.Cancel{})
 }
 
-// endTurn answers the prompt and begins the next.
+// endTurn answers the prompt, and begins the next if there is none.
 func (s *simulation) endTurn() {
+	if !s.runs() {
+		s.beginTurn()
+	}
 	answer := s.pick(`"result":{"stopReason":"end_turn"}`, `"result":{"stopReason":"cancelled"}`, `"error":{"code":-32603,"message":"x"}`)
 	s.did("end %s", answer)
 	s.turns++
 	s.answer("session/prompt", answer)
 	s.judge()
+	s.wantAnswered()
+	s.over()
+}
+
+// over is the end of a turn; the last Finished says how it went.
+func (s *simulation) over() {
+	for _, u := range slices.Backward(s.updates) {
+		if end, is := u.(harness.Finished); is {
+			s.fenced = end.Reason == protocol.StopCancelled
+			break
+		}
+	}
+	s.own, s.cancelled, s.asked, s.states = false, false, nil, map[string]int{}
+}
+
+func (s *simulation) wantAnswered() {
 	for id, n := range s.requests {
 		if n != 1 {
 			s.t.Errorf("request %s has %d answers at the turn's end", id, n)
 		}
 	}
-	if s.rng.IntN(2) == 0 {
-		s.speak() // between turns
-		s.request()
-		s.judge()
+}
+
+// beginTurn begins a turn; the machine has ended one of the agent's own.
+func (s *simulation) beginTurn() {
+	s.did("begin")
+	for call, r := range s.states { // what a turn that gave way leaves open, its end finds
+		s.left[call] = s.left[call] || r < rank(protocol.ToolFailed)
 	}
-	s.cancelled, s.asked, s.states = false, nil, map[string]int{}
+	s.own, s.fenced, s.ids, s.cancelled, s.asked = false, false, nil, false, nil
+	s.open, s.states = map[string]bool{}, map[string]int{}
 	s.begin(config())
+	s.judge()
+	s.wantAnswered()
+}
+
+// fallSilent lets a turn of the agent's own come to its end.
+func (s *simulation) fallSilent() {
+	s.did("silence")
+	before := len(s.updates)
+	s.step(harness.Expired{Timer: quietTimer})
+	if _, ended := first[harness.Finished](s.updates[before:]); ended {
+		s.turns++
+		s.judge()
+		s.wantAnswered()
+		s.over()
+	}
 }
 
 // judge looks at what came since the last time.
@@ -206,6 +274,10 @@ func (s *simulation) judgeUpdate(u harness.Update) {
 		}
 	case harness.Withdrawn:
 		s.asked = s.asked[1:]
+	case harness.Woken:
+		if !s.own { // by a call, not by text
+			s.own, s.fenced, s.ids = true, false, nil
+		}
 	case harness.Finished:
 		s.ends++
 		s.judgeEnd()
@@ -219,6 +291,15 @@ func (s *simulation) judgeTool(u harness.ToolSet) {
 		return
 	}
 	now := rank(u.State.Status())
+	if s.left[u.Call] && !u.Assumed {
+		if delete(s.left, u.Call); now != rank(protocol.ToolFailed) {
+			s.t.Errorf("tool %s goes on behind its turn as %s", u.Call, u.State.Status())
+		}
+		return
+	}
+	if u.Assumed {
+		s.left[u.Call] = true
+	}
 	if now < s.states[u.Call] {
 		s.t.Errorf("tool %s moves back to %s", u.Call, u.State.Status())
 	}

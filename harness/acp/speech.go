@@ -65,7 +65,7 @@ func (t *translator) chunk(kind protocol.PartType, raw jsontext.Value) {
 		return
 	}
 	if part := b.part(); part != nil {
-		t.show(string(c.MessageID), part)
+		t.show(string(c.MessageID), t.parent(c.Meta), part)
 		return
 	}
 	t.note("content ignored", word(string(b.Type)))
@@ -84,13 +84,19 @@ func (t *translator) say(kind protocol.PartType, id, owner string, literal []byt
 	switch {
 	case len(literal) <= len(`""`):
 		return
-	case !t.running() && !t.wake():
+	case !t.running() && t.idle(literal), !t.heard(id):
 		t.note("text outside a turn is not shown", "")
 		return
 	case s.part == "" || s.kind != kind || s.id != id || s.owner != owner:
 		t.openPart(kind, id, owner)
 	}
 	t.grow(literal)
+}
+
+// idle says whether text that comes outside a turn is nothing that anybody said.
+func (t *translator) idle(literal []byte) bool {
+	said, chatter := protocol.Unquote(literal), t.agent.Quirks.Chatter
+	return strings.TrimSpace(said) == "" || chatter != "" && strings.HasPrefix(said, chatter)
 }
 
 // sayProbed is say of a text delta whose id still lies in its line: where it
@@ -128,6 +134,14 @@ func (t *translator) grow(literal []byte) {
 // openPart starts a streaming part, in the open message if it belongs there; a
 // sub-agent's finds its place by its owner.
 func (t *translator) openPart(kind protocol.PartType, id, owner string) {
+	t.settleIn(kind, id, owner)
+	s := &t.speech
+	s.part = s.key("part")
+	t.emit(harness.PartOpened{Part: s.part, Kind: kind, Owner: owner})
+}
+
+// settleIn finds the message that content stands in, and notes that it does.
+func (t *translator) settleIn(kind protocol.PartType, id, owner string) {
 	if owner == "" {
 		t.place(kind, id)
 	} else {
@@ -140,20 +154,16 @@ func (t *translator) openPart(kind protocol.PartType, id, owner string) {
 	} else {
 		s.thoughts, s.thoughtID = true, id
 	}
-	s.part = s.key("part")
-	t.emit(harness.PartOpened{Part: s.part, Kind: kind, Owner: owner})
 }
 
 // show shows a part that is whole at once.
-func (t *translator) show(id string, part protocol.Part) {
-	if !t.running() {
+func (t *translator) show(id, owner string, part protocol.Part) {
+	if !t.heard(id) {
 		t.note("content outside a turn is not shown", "")
 		return
 	}
-	t.place(protocol.PartText, id)
-	s := &t.speech
-	s.kind, s.id, s.texts, s.textID = protocol.PartText, id, true, id
-	t.emit(harness.PartSet{Part: s.key("part"), Value: part})
+	t.settleIn(protocol.PartText, id, owner)
+	t.emit(harness.PartSet{Part: t.speech.key("part"), Owner: owner, Value: part})
 }
 
 // place ends the open part and, where the next content begins a message of its

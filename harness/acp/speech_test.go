@@ -137,8 +137,7 @@ func TestContentThatIsNoText(t *testing.T) {
 func TestWhatIsNotShown(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, update, note string }{
-		{"echo of the prompt", chunkOf("user_message_chunk", "", "hi"), "update ignored user_message_chunk"},
-		{"commands", `{"sessionUpdate":"available_commands_update","availableCommands":[]}`, "update ignored available_commands_update"},
+		{"echo of the prompt", chunkOf("user_message_chunk", "", "hi"), "update ignored: the turn's input is shown already user_message_chunk"},
 		{"a kind of the future", `{"sessionUpdate":"new thing"}`, "update ignored new?thing"},
 		{"no kind", `{}`, "update ignored "},
 		{"no object", `[]`, "update ignored "},
@@ -158,24 +157,28 @@ func TestWhatIsNotShown(t *testing.T) {
 	}
 }
 
-func TestNothingIsShownOutsideATurn(t *testing.T) {
+// TestBetweenTurns: what cannot stand between turns waits for the next one or is
+// left out; a tool's own end is shown in its place, once.
+func TestBetweenTurns(t *testing.T) {
 	t.Parallel()
 	f := running(t, nil)
-	f.update(toolIs("old", "in_progress"))
+	f.update(toolIs("old", "in_progress"), toolIs("done", "completed"))
 	f.answer("session/prompt", `"result":{"stopReason":"end_turn"}`)
 	f.forget()
-	f.update(say("", "[MODE_UPDATE] yolo"), toolIs("late", "completed"), toolIs("old", "completed"),
-		`{"sessionUpdate":"usage_update","used":1}`, `{"sessionUpdate":"notice","severity":"error","title":"x"}`,
-		`{"sessionUpdate":"compaction_update","compactionId":"k","status":"completed"}`,
-		`{"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":"AA=="}}`)
+	f.update(toolIs("late", "completed"), toolIs("done", "completed"), toolIs("old", "in_progress"),
+		`{"sessionUpdate":"usage_update","used":1}`, `{"sessionUpdate":"usage_update","used":2}`,
+		`{"sessionUpdate":"notice","severity":"error","title":"x"}`,
+		`{"sessionUpdate":"compaction_update","compactionId":"k","status":"completed"}`)
 	expect(t, "told", story(f.updates))
-	if len(f.notes) != 7 {
-		t.Errorf("%d notes for 7 updates: %v", len(f.notes), f.notes)
-	}
+	f.update(toolIs("old", "completed"))
+	f.update(toolIs("old", "failed"))
+	expect(t, "told of the tool", story(f.updates),
+		`tool old name=read kind=read completed {"status":"completed","input":{},"output":"","time":{"start":0,"end":0}}`)
 	f.forget()
 	f.begin(config())
 	f.update(toolIs("old", "completed"))
-	expect(t, "told in the next turn", story(f.updates), "PromptWritten{}", "Registered{}")
+	expect(t, "told in the next turn", story(f.updates), "PromptWritten{}", "Registered{}",
+		"Notice{Category:internal Message:x}", "Usage{Used:2 Size:<nil> Cost:<nil>}")
 }
 
 func TestUpdatesOfAnotherSession(t *testing.T) {

@@ -58,19 +58,58 @@ type toolCall struct {
 	Meta jsontext.Value `json:"_meta"`
 }
 
-// toolUpdate takes an update of a tool call.
-func (t *translator) toolUpdate(raw jsontext.Value) {
+// maxLeft bounds the calls that are remembered beyond their turn because nobody has
+// said how they ended; maxOver, the ids of those that have ended.
+const (
+	maxLeft = 256
+	maxOver = 1024
+)
+
+// toolUpdate takes an update of a tool call. A new call may begin a turn of the
+// agent's own; an update of one that is over begins nothing.
+func (t *translator) toolUpdate(kind string, raw jsontext.Value) {
 	u := read[toolCall](raw)
+	id := string(u.ID)
+	late, left := t.left.recall(id)
+	_, over := t.over.recall(id)
 	switch {
-	case u.ID == "":
+	case id == "":
 		t.note("tool call without an id", "")
-	case !t.running():
+	case left:
+		t.lateEnd(late, u)
+	case over && !u.begins(kind):
+		t.note("update of a tool that has ended with its turn", "")
+	case !t.running() && (!u.begins(kind) || !t.heard("")):
 		t.note("update of a tool outside a turn", "")
-	case t.left[string(u.ID)]:
-		t.note("update of a tool whose turn is over", "")
 	default:
 		t.upsert(u)
 	}
+}
+
+// begins says whether an update is the beginning of a call, under an id that may have
+// been used before.
+func (u toolCall) begins(kind string) bool { return kind == "tool_call" && !u.status().Terminal() }
+
+// lateEnd takes the end of a call whose turn is over; it is shown in its place there.
+func (t *translator) lateEnd(tl *tool, u toolCall) {
+	tl.merge(u)
+	status := u.status()
+	if !status.Terminal() {
+		t.note("update of a tool whose turn is over", "")
+		return
+	}
+	tl.status = status
+	t.left.forget(tl.call)
+	t.over.keep(tl.call, struct{}{}, maxOver)
+	t.showTool(tl, true)
+}
+
+// status is the status that an update tells; one that waits in the middle runs.
+func (u toolCall) status() protocol.ToolStatus {
+	if u.Status == "paused" {
+		return protocol.ToolInProgress
+	}
+	return protocol.ToolStatus(u.Status)
 }
 
 // upsert takes in what is new of a tool call, and shows it.
@@ -84,7 +123,7 @@ func (t *translator) upsert(u toolCall) *tool {
 	}
 	ended := tl.status.Terminal()
 	tl.merge(u)
-	t.showTool(tl, tl.advance(protocol.ToolStatus(u.Status)))
+	t.showTool(tl, tl.advance(u.status()))
 	if tl.status.Terminal() && !ended {
 		t.speech.ended = true
 	}
@@ -169,14 +208,17 @@ func (tl *tool) advance(to protocol.ToolStatus) bool {
 }
 
 // showTool shows a call; with withState its state too.
-func (t *translator) showTool(tl *tool, withState bool) {
+func (t *translator) showTool(tl *tool, withState bool) { t.emit(tl.shown(withState)) }
+
+// shown is a call as it stands.
+func (tl *tool) shown(withState bool) harness.ToolSet {
 	u := harness.ToolSet{
 		Call: tl.call, Owner: tl.owner, Name: tl.shownName(), Kind: tl.kind, Title: tl.title, Locations: tl.locations,
 	}
 	if withState {
 		u.State = tl.state()
 	}
-	t.emit(u)
+	return u
 }
 
 // shownName is the tool's name, else its kind: an agent without names still says
@@ -206,22 +248,35 @@ func (tl *tool) state() protocol.ToolState {
 }
 
 // endTools ends what is still open when the turn does: as cancelled where that
-// is what the user asked for, else as failed, since nobody will say how it went.
+// is what the user asked for, else as failed. Nobody has said how it went: should
+// somebody yet, that counts.
 func (t *translator) endTools(cancelled bool) {
-	t.left = map[string]bool{}
 	for _, call := range t.order {
 		tl := t.tools[call]
 		if tl.status.Terminal() {
+			t.over.keep(call, struct{}{}, maxOver)
 			continue
 		}
-		t.left[call] = true
 		tl.status = protocol.ToolFailed
 		if cancelled || tl.rejected {
 			tl.status = protocol.ToolCancelled
 		}
-		t.showTool(tl, true)
+		end := tl.shown(true)
+		end.Assumed = true
+		t.emit(end)
+		t.left.keep(call, tl, maxLeft)
 	}
 	t.tools, t.order = map[string]*tool{}, nil
+}
+
+// toolsOpen says whether a call of the turn has not ended.
+func (t *translator) toolsOpen() bool {
+	for _, tl := range t.tools {
+		if !tl.status.Terminal() {
+			return true
+		}
+	}
+	return false
 }
 
 // locations are the files concerned; never nil, so that an empty list replaces.

@@ -38,7 +38,8 @@ func TestTools(t *testing.T) {
 		{"never back", []string{call(`,"status":"in_progress","rawInput":{"a":1}`), update(`,"status":"pending"`), update(`,"status":"completed"`), update(`,"status":"in_progress"`), update(`,"status":"failed"`)}, []string{
 			"tool c " + running(`{"a":1}`), "tool c " + running(`{"a":1}`), "tool c " + completed(`{"a":1}`, `""`, ""), "tool c", "tool c",
 		}},
-		{"an unknown status changes none", []string{call(`,"status":"paused"`)}, []string{"tool c " + pending}},
+		{"an unknown status changes none", []string{call(`,"status":"lost"`)}, []string{"tool c " + pending}},
+		{"paused, of the coming version", []string{call(`,"status":"paused"`)}, []string{"tool c " + running("{}")}},
 		{"cancelled, of the coming version", []string{call(`,"status":"cancelled"`)},
 			[]string{`tool c cancelled {"status":"cancelled","input":{},"time":{"start":0,"end":0}}`}},
 		{"the same end may say more", []string{call(`,"status":"completed"`), update(`,"status":"completed","rawOutput":"more"`)}, []string{

@@ -39,21 +39,29 @@ type translator struct {
 	earlyBytes int
 	// keyed is true once KeyAuthMethod was tried.
 	keyed bool
-	// replayed counts the updates of an old session being opened.
-	replayed int
+	// replay is what came while an old session was being opened.
+	replay   collector
 	settings settings
 
 	// turn is the one running; nil between turns.
 	turn *turn
 	// speech is what is being said.
 	speech speech
-	// tools are the calls of the running turn, by id; order is theirs. left are
-	// the ids of the turn before that were still open at its end.
+	// tools are the calls of the running turn, by id; order is theirs. left are those
+	// of turns that are over which may yet end; over are the ids of the others.
 	tools map[string]*tool
 	order []string
-	left  map[string]bool
+	left  memory[*tool]
+	over  memory[struct{}]
 	// asks are the permission requests without an answer, in order.
 	asks []ask
+	// served is true once a prompt was answered; fenced keeps out what may be the tail
+	// of a turn that was cancelled.
+	served bool
+	fenced fence
+	// gauged and noticed wait for a turn to be shown in.
+	gauged  *harness.Usage
+	noticed []harness.Notice
 	// compactions are the summaries so far, by id.
 	compactions map[string][]byte
 	// spent is what the session cost when the turn began, in US dollars; nil
@@ -70,6 +78,12 @@ type turn struct {
 	written, cancelled bool
 	// own: the agent has begun it by itself; it has no prompt, and no answer.
 	own bool
+	// loop: its end is told by the agent, see stateChanged.
+	loop bool
+	// silent counts the silences in a row that did not end a turn of its own.
+	silent int
+	// ids are those of the messages said in it, at most maxSaidIDs.
+	ids []string
 	// answered is how it ends, from the prompt's answer to the end of the grace.
 	answered *harness.Finished
 	// errorText is the last text chunk, where that was an error as Quirks.ErrorText

@@ -37,6 +37,7 @@ func (t *translator) prompted(m rpcline.Message) {
 	if !t.running() || t.turn.own {
 		return
 	}
+	t.served = true
 	end := t.ending(m)
 	if t.agent.Quirks.Grace > 0 {
 		t.turn.answered = &end
@@ -60,12 +61,18 @@ func (t *translator) endGrace() {
 // finish ends the turn.
 func (t *translator) finish(end harness.Finished) {
 	t.closePart()
-	t.endTools(end.Reason == protocol.StopCancelled)
-	t.cancelAsks()
+	t.leave(end.Reason == protocol.StopCancelled)
 	end.Cost = t.spent.sinceBegin()
+	t.emit(end)
+}
+
+// leave lets go of the turn. What it leaves open is closed as far as anybody knows.
+func (t *translator) leave(cancelled bool) {
+	t.endTools(cancelled)
+	t.cancelAsks()
+	t.fenced = fence{up: cancelled, ids: t.turn.ids}
 	t.turn = nil
 	t.speech = speech{n: t.speech.n}
-	t.emit(end)
 }
 
 // ending is how the turn ended. An agent that was asked to cancel may answer
@@ -100,23 +107,4 @@ func (t *translator) resultEnding(r promptResult) harness.Finished {
 		}
 	}
 	return end
-}
-
-// notice takes a fault that the agent goes on from.
-func (t *translator) notice(raw jsontext.Value) {
-	n := read[struct {
-		Severity    text `json:"severity"`
-		Title       text `json:"title"`
-		Description text `json:"description"`
-	}](raw)
-	message := string(n.Title)
-	if n.Description != "" && message != "" {
-		message += ": "
-	}
-	message += string(n.Description)
-	if !t.running() || message == "" || n.Severity != "error" && n.Severity != "warning" {
-		t.note("notice ignored", word(string(n.Severity)))
-		return
-	}
-	t.emit(harness.Notice{Category: protocol.CategoryInternal, Message: message})
 }

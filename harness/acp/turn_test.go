@@ -170,6 +170,7 @@ func TestNoticeAndCompaction(t *testing.T) {
 	want := []harness.Update{
 		harness.Notice{Category: protocol.CategoryInternal, Message: "Slow: retrying"},
 		harness.Notice{Category: protocol.CategoryInternal, Message: "lost"},
+		harness.Notice{Category: "_info", Message: "Hello"},
 		harness.Compaction{Key: "k", Status: "in_progress"},
 		harness.Compaction{Key: "k", Status: "completed", Summary: "All of it."},
 		harness.Compaction{Key: "l", Status: "failed", Summary: "own"},

@@ -16,7 +16,7 @@ func (t *translator) updated(params jsontext.Value) {
 	case t.stage == opening && len(t.early) < maxEarly && t.earlyBytes+len(params) <= maxEarlyBytes:
 		t.early, t.earlyBytes = append(t.early, params), t.earlyBytes+len(params)
 	case t.stage == reopening:
-		t.replayed++
+		t.replay.collect(p.Update)
 	case t.stage != ready:
 		t.note("update before there is a session", "")
 	case string(p.SessionID) != t.session:
@@ -28,20 +28,23 @@ func (t *translator) updated(params jsontext.Value) {
 
 // update takes one update of our session.
 func (t *translator) update(raw jsontext.Value) {
-	kind := string(read[struct {
-		Kind text `json:"sessionUpdate"`
-	}](raw).Kind)
-	switch kind {
+	switch kind := kindOf(raw); kind {
 	case "agent_message_chunk":
 		t.chunk(protocol.PartText, raw)
 	case "agent_thought_chunk":
 		t.chunk(protocol.PartReasoning, raw)
+	case "user_message_chunk", "user_message":
+		t.note("update ignored: the turn's input is shown already", kind)
 	case "tool_call", "tool_call_update":
-		t.toolUpdate(raw)
+		t.toolUpdate(kind, raw)
 	case "plan":
 		t.plan(raw)
 	case "usage_update":
 		t.gauge(raw)
+	case "session_info_update":
+		t.titled(raw)
+	case "available_commands_update":
+		t.commandsChanged(raw)
 	case "current_mode_update":
 		t.modeChanged(raw)
 	case "config_option_update":

@@ -46,11 +46,15 @@ func (t *translator) gauge(raw jsontext.Value) {
 		dollars = u.Cost.Amount.pointer()
 		t.spent.now, t.spent.told = u.Cost.Amount.value, true
 	}
-	if !u.Used.set || !t.running() {
-		t.note("gauge outside a turn is not shown", "")
+	if !u.Used.set {
 		return
 	}
-	t.emit(harness.Usage{Used: u.Used.value, Size: u.Size.pointer(), Cost: dollars})
+	gauge := harness.Usage{Used: u.Used.value, Size: u.Size.pointer(), Cost: dollars}
+	if t.turn == nil || t.stage != ready || !t.turn.written {
+		t.gauged = &gauge // the next turn begins with it
+		return
+	}
+	t.emit(gauge)
 }
 
 // figures are token counts as the protocol writes them.
