@@ -63,6 +63,7 @@ internal/schema/compose | tooling | protocol                                    
 internal/schema/generate | tooling | internal/schema/compose                                  | -
 fixtures/vectors       | tooling | -                                                        | -
 fixtures/wire          | tooling | protocol                                                 | -
+internal/shrink        | tooling | -                                                        | -
 fixtures               | tooling | protocol reducer harness verify session                  | codec
 cmd/agent-server       | wiring  | *                                                        | codec cobra jsonrpc2 zap term sys prometheus
 internal/mutants       | tooling | -                                                        | -

@@ -11,6 +11,18 @@ import (
 	"agent-server/session"
 )
 
+// running is a process that was started; a *process.Process is one.
+type running interface {
+	// Write queues lines for its stdin, and CloseStdin closes that behind them.
+	Write(lines []byte) error
+	CloseStdin()
+	// Stop ends it in order, Kill at once; neither waits.
+	Stop()
+	Kill()
+	// Dying: its end has begun.
+	Dying() bool
+}
+
 // child is one process of a session, from the moment that its start begins, and the
 // sink of its lines. It knows the machine it was started for: what it says after
 // that machine's end goes nowhere, though its generation may be the next machine's
@@ -25,7 +37,7 @@ type child struct {
 	harness protocol.HarnessID
 	// proc is the process; nil until its start has come back. ready is closed then,
 	// or when it has failed: the sink waits for it.
-	proc  *process.Process
+	proc  running
 	ready chan struct{}
 	// held is what was to be written before that; doomed is set where it was to be
 	// stopped, late where it was given up.

@@ -188,11 +188,14 @@ func (cs *cursors) wake() {
 }
 
 // unread gives the lowest seq that a connection has yet to be sent and the log is to
-// spare: what comes first for those who read.
+// spare: what comes first for those who read, the fold among them.
 func (s *Session) unread() int64 {
 	s.cursors.mu.RLock()
 	defer s.cursors.mu.RUnlock()
 	lowest, now := s.head.Load()+1, time.Now()
+	if seq, following := s.unfolded(); following {
+		lowest = min(lowest, seq)
+	}
 	for _, c := range s.cursors.list {
 		if c.spared(now) {
 			lowest = min(lowest, c.seq.Load()+1)

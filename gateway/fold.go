@@ -23,43 +23,75 @@ type kept struct {
 	folding sync.Mutex
 	// last is what has been folded; nil: nothing is kept.
 	last atomic.Pointer[reducer.Folded]
-	// forGood: it is never dropped. following: it is being brought to a turn's end.
+	// forGood: it is never dropped. wanted is the seq that it is to follow the log to;
+	// following: somebody does that, and the log spares what it has not come to.
 	forGood, following atomic.Bool
+	wanted             atomic.Int64
+	// turn is the mark of the turn that ran when it was looked at last; the session's
+	// lock guards it.
+	turn int64
 }
 
 // budgeted is a log that lets the oldest events of a session go above a budget.
 type budgeted interface{ SessionBudget() int64 }
 
-// foldShare is the share of a log's budget from which on a session's fold follows each
-// turn's end: there is time for it until the budget is reached.
+// foldShare is the share of a log's budget from which on a session's fold follows the
+// log: there is time for it until the budget is reached.
 const foldShare = 4
 
-// settleFold looks after the fold where something has become visible: at a turn's end it
-// follows a log that may soon be cut, and is dropped where nobody needs it.
+// settleFold looks after the fold where something has become visible: it follows a log
+// that may soon be cut, as soon as that is so and then wherever a turn ends or begins,
+// and is dropped where nobody needs it. What is cut is of turns that have ended, and one
+// may end in the step in which the next begins: that none runs is no sign to wait for.
 func (s *Session) settleFold() {
-	if s.busy.Load() {
-		return
-	}
+	running := s.encoder.running
+	between := running != s.kept.turn || running == 0
+	s.kept.turn = running
 	if b, ok := s.gw.log.(budgeted); ok && s.published.Load() > b.SessionBudget()/foldShare {
-		s.kept.forGood.Store(true)
-		if s.kept.following.CompareAndSwap(false, true) {
-			s.gw.wg.Go(s.follow)
+		if first := s.kept.forGood.CompareAndSwap(false, true); first || between {
+			s.kept.wanted.Store(s.head.Load())
+			s.followLog()
 		}
 	}
-	s.dropIdleFold()
+	if !s.busy.Load() {
+		s.dropIdleFold()
+	}
 }
 
-// follow brings the fold to the head; no step waits for it.
+// followLog sees to it that somebody follows the log.
+func (s *Session) followLog() {
+	if s.kept.following.CompareAndSwap(false, true) {
+		s.gw.wg.Go(s.follow)
+	}
+}
+
+// follow brings the fold to where it is wanted; no step waits for it. Where more was
+// wanted as it ended, another one goes on.
 func (s *Session) follow() {
-	defer s.kept.following.Store(false)
+	upto := s.kept.wanted.Load()
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.gw.zap.Error("folding a session panicked", zap.String("session", s.id), kindOfFault(fault), zap.Stack("stack"))
 		}
+		if s.kept.following.Store(false); s.kept.wanted.Load() > upto {
+			s.followLog()
+		}
 	}()
-	if _, err := s.fold(s.head.Load()); err != nil {
+	if _, err := s.fold(upto); err != nil {
 		s.gw.zap.Warn("a session could not be folded", zap.String("session", s.id), zap.Error(err))
 	}
+}
+
+// unfolded is the lowest seq that the log is to spare for a fold that follows it; false:
+// none does.
+func (s *Session) unfolded() (seq int64, following bool) {
+	if !s.kept.following.Load() {
+		return 0, false
+	}
+	if last := s.kept.last.Load(); last != nil {
+		return last.Seq + 1, true
+	}
+	return 1, true
 }
 
 // fold gives the session's fold at a seq that is visible, or at a later one that is.

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"agent-server/eventlog"
+	"agent-server/harness/process"
 	"agent-server/protocol"
 	"agent-server/session"
 )
@@ -61,6 +62,8 @@ type Gateway struct {
 	// broken counts the sessions whose log takes nothing.
 	broken  atomic.Int64
 	metrics *metrics
+	// run starts a harness's process: runChild, or what a simulation has in its place.
+	run func(process.Spec, process.Sink) (running, error)
 	// maxStdin bounds what a harness leaves unread; 0: the process package's default.
 	maxStdin int64
 	// spawnBound bounds a start, closeBound what Close waits for processes.
@@ -92,7 +95,7 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{o: o, registry: registry, methods: methodTable(), log: o.Log, zap: o.Logger,
 		done: make(chan struct{}), halted: make(chan struct{}), told: make(chan struct{}),
 		stat: os.Stat, inspectBound: inspectBound, inspecting: make(chan struct{}, inspectors), replaying: make(chan struct{}, replays),
-		spawnBound: spawnBound, closeBound: closeBound, clientGrace: clientGrace, sessions: map[string]*Session{}, subscribers: map[*Subscriber]struct{}{}}
+		run: runChild, spawnBound: spawnBound, closeBound: closeBound, clientGrace: clientGrace, sessions: map[string]*Session{}, subscribers: map[*Subscriber]struct{}{}}
 	g.instance = g.mint()
 	g.identify()
 	g.metrics = newMetrics(o.Metrics, g)

@@ -82,7 +82,7 @@ func (c *child) start(spec process.Spec) {
 // looked up again: it may have gone since the turn was admitted, and the error then
 // says so. The directory is looked at first: a system call that hangs between fork
 // and exec would hold up every other start of this program.
-func (g *Gateway) startProcess(spec process.Spec, sink process.Sink) (*process.Process, error) {
+func (g *Gateway) startProcess(spec process.Spec, sink process.Sink) (running, error) {
 	path, err := exec.LookPath(spec.Path)
 	if err != nil {
 		return nil, fmt.Errorf("finding its executable: %w", err)
@@ -91,12 +91,29 @@ func (g *Gateway) startProcess(spec process.Spec, sink process.Sink) (*process.P
 		return nil, fmt.Errorf("looking at its directory: %w", err)
 	}
 	spec.Path = path
-	return process.Start(spec, sink)
+	return g.run(spec, sink)
+}
+
+// runChild starts a child process: what a harness is, but in a simulation.
+func runChild(spec process.Spec, sink process.Sink) (running, error) {
+	proc, err := process.Start(spec, sink)
+	if err != nil {
+		return nil, err // not a nil *Process, which would be a running one
+	}
+	return proc, nil
+}
+
+// pid is a process's id; 0 of what is no child of the system's.
+func pid(proc running) int {
+	if child, is := proc.(interface{ PID() int }); is {
+		return child.PID()
+	}
+	return 0
 }
 
 // born takes note of a start that has come back. The session's lock is held until
 // the machine has heard of it: no line of the process comes before that.
-func (c *child) born(proc *process.Process, err error) {
+func (c *child) born(proc running, err error) {
 	s := c.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +128,7 @@ func (c *child) born(proc *process.Process, err error) {
 	}
 	c.proc = proc
 	s.gw.metrics.born(c.harness, c.gen)
-	s.gw.zap.Info("harness started", s.about(zap.Int("pid", proc.PID()), zap.Int("gen", c.gen))...)
+	s.gw.zap.Info("harness started", s.about(zap.Int("pid", pid(proc)), zap.Int("gen", c.gen))...)
 	if c.doomed || c.late || c.machine != s.machine {
 		proc.Kill() // it has heard of nothing yet: there is nothing to end in order
 	} else if len(c.held) > 0 {
