@@ -65,6 +65,7 @@ fixtures/vectors       | tooling | -                                            
 fixtures/wire          | tooling | protocol                                                 | -
 internal/shrink        | tooling | -                                                        | -
 fixtures               | tooling | protocol reducer harness verify session                  | codec
+harness/harnesstest    | tooling | protocol reducer harness verify session harness/rpcline fixtures | -
 cmd/agent-server       | wiring  | *                                                        | codec cobra jsonrpc2 zap term sys prometheus
 internal/mutants       | tooling | -                                                        | -
 internal/testlog       | tooling | -                                                        | -

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is wired is what is judged: each harness that can be run stands in the table
+// Law 191: what is wired is what is judged: each harness that can be run stands in the table
 // that the law suite, the recordings and the page of harnesses go by. (Plain acp is
 // an operator's command, under whatever name.)
-func TestWiredIsJudged(t *testing.T) {
+func TestLaw191_wiredIsJudged(t *testing.T) {
 	t.Parallel()
 	s := setup{acpAgents: []string{"acp=agent --acp"}, logLevel: "warn"}
 	o, err := s.options()

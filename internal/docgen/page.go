@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 
 	"agent-server/fixtures"
 	"agent-server/harness"
+	"agent-server/harness/harnesstest"
 	"agent-server/internal/harnesses"
-	"agent-server/protocol"
 )
 
 // known are the harnesses that the page is about: those that have fixtures.
@@ -58,7 +57,9 @@ command are the operator's, never a config's.
 const capabilityTop = `
 ## Capabilities
 
-As initialize tells them.
+As initialize and harness/list tell them, and what shows each: a recording, where a
+member of a config goes, or what comes of an input that has one. What is not there
+says what becomes of it instead, where anything does.
 
 `
 
@@ -134,22 +135,27 @@ func scenarioCell(path string, n fixtures.Note) string {
 	return fmt.Sprintf("[%s](../fixtures/%s)", n.Recorded, filepath.ToSlash(path))
 }
 
+// probe reads a harness's own recordings.
+func probe(dir string, h harness.Harness) (*harnesstest.Probe, error) {
+	return harnesstest.NewProbe(filepath.Join(dir, string(h.Info().ID)), h)
+}
+
 // configs writes a row for each member of RunConfig, as the probes find it.
 func configs(b *bytes.Buffer, dir string) error {
 	b.WriteString(configTop)
 	head(b, dir, "member", name)
-	var probes []*probe
+	var probes []*harnesstest.Probe
 	for _, h := range known(dir) {
-		p, err := newProbe(dir, h)
+		p, err := probe(dir, h)
 		if err != nil {
 			return err
 		}
 		probes = append(probes, p)
 	}
-	for _, m := range members {
-		cells := []string{"`" + m.name + "`"}
+	for _, m := range harnesstest.Members() {
+		cells := []string{"`" + m.Name + "`"}
 		for _, p := range probes {
-			cell, err := p.try(m)
+			cell, err := p.Try(m)
 			if err != nil {
 				return err
 			}
@@ -164,14 +170,35 @@ func configs(b *bytes.Buffer, dir string) error {
 func capabilities(b *bytes.Buffer, dir string) error {
 	b.WriteString(capabilityTop)
 	head(b, dir, "capability", name)
-	kind := reflect.TypeFor[protocol.AgentCapabilities]()
-	for i := range kind.NumField() {
-		cells := []string{"`" + kind.Field(i).Tag.Get("json") + "`"}
-		for _, h := range known(dir) {
-			value := reflect.ValueOf(h.Info().Capabilities).Field(i)
-			cells = append(cells, strings.NewReplacer("true", "yes", "false", "no").Replace(fmt.Sprint(value)))
+	var columns [][]harnesstest.Capability
+	for _, h := range known(dir) {
+		p, err := probe(dir, h)
+		if err != nil {
+			return err
+		}
+		column, err := p.Capabilities()
+		if err != nil {
+			return fmt.Errorf("measuring capabilities: %w", err)
+		}
+		columns = append(columns, column)
+	}
+	for i := range columns[0] {
+		cells := []string{"`" + columns[0][i].Name + "`"}
+		for k, h := range known(dir) {
+			cells = append(cells, capabilityCell(string(h.Info().ID), columns[k][i]))
 		}
 		row(b, cells...)
 	}
 	return nil
+}
+
+// capabilityCell is what is declared, and what shows it.
+func capabilityCell(id string, c harnesstest.Capability) string {
+	switch {
+	case c.Shown == "":
+		return c.Declared
+	case c.Scenario:
+		return fmt.Sprintf("%s: [%s](../fixtures/%s/%s)", c.Declared, c.Shown, id, c.Shown)
+	}
+	return c.Declared + ": " + c.Shown
 }

@@ -1,4 +1,4 @@
-package main
+package harnesstest
 
 import (
 	"bytes"
@@ -16,22 +16,24 @@ import (
 	"agent-server/session"
 )
 
-// probe is a harness's first turn, as it was recorded, to be run again with
+// Probe is a harness's first turn, as it was recorded, to be run again with
 // another config: what comes out differently is what the config has changed.
-type probe struct {
+type Probe struct {
 	harness harness.Harness
+	dir     string
 	open    fixtures.Row
 	// turn are the inputs of the first turn.
 	turn []fixtures.Step
 }
 
-// newProbe reads the harness's hello.
-func newProbe(dir string, h harness.Harness) (*probe, error) {
-	native, err := os.ReadFile(filepath.Join(dir, string(h.Info().ID), "hello", "native.jsonl"))
+// NewProbe reads the harness's hello. dir is the folder of its recordings, which may be
+// those of another that speaks its protocol.
+func NewProbe(dir string, h harness.Harness) (*Probe, error) {
+	native, err := os.ReadFile(filepath.Join(dir, "hello", "native.jsonl"))
 	if err != nil {
 		return nil, fmt.Errorf("probing: %w", err)
 	}
-	p := &probe{harness: h}
+	p := &Probe{harness: h, dir: dir}
 	var steps []fixtures.Step
 	if p.open, steps, err = fixtures.Inputs(native); err != nil {
 		return nil, fmt.Errorf("probing %s: %w", h.Info().ID, err)
@@ -62,7 +64,7 @@ type trace struct {
 }
 
 // run plays the first turn with a config.
-func (p *probe) run(cfg protocol.RunConfig) (trace, *session.Machine, error) {
+func (p *Probe) run(cfg protocol.RunConfig) (trace, *session.Machine, error) {
 	m, err := p.open.Machine(p.harness)
 	if err != nil {
 		return trace{}, nil, err
@@ -81,7 +83,7 @@ func (p *probe) run(cfg protocol.RunConfig) (trace, *session.Machine, error) {
 
 // next starts a second turn, with another config, on a machine that has run the
 // first.
-func (p *probe) next(m *session.Machine, cfg protocol.RunConfig) trace {
+func (p *Probe) next(m *session.Machine, cfg protocol.RunConfig) trace {
 	var tr trace
 	last := p.turn[len(p.turn)-1].At
 	tr.take(m.Step(last+1, session.StartTurn{TurnID: "next", Input: protocol.TextInput("go on"), Config: cfg}))
@@ -131,9 +133,10 @@ func (tr trace) differs(other trace) string {
 	return ""
 }
 
-// member is one member of a config, and how it is tried.
-type member struct {
-	name string
+// Member is one member of a config, and how it is tried.
+type Member struct {
+	// Name is the member's on the wire.
+	Name string
 	// set gives it a value that is no default.
 	set func(*protocol.RunConfig)
 	// given is set in what it is compared with as well; nil: nothing.
@@ -143,34 +146,43 @@ type member struct {
 	gateway bool
 }
 
-// members are those of RunConfig, in its order, but for harness itself.
-var members = []member{
-	{name: "cwd", set: func(c *protocol.RunConfig) { c.Cwd = "/elsewhere" }, gateway: true},
-	{name: "model", set: func(c *protocol.RunConfig) { c.Model = new("another-model") }},
-	{name: "thinkingLevel", set: func(c *protocol.RunConfig) { c.ThinkingLevel = protocol.ThinkingHigh }},
-	{name: "additionalDirectories", set: func(c *protocol.RunConfig) { c.AdditionalDirectories = []string{"/more"} }},
-	{name: "systemPromptAppend", set: func(c *protocol.RunConfig) { c.SystemPromptAppend = new("Be brief.") }},
-	{name: "maxTurns", set: func(c *protocol.RunConfig) { c.MaxTurns = new(int64(3)) }},
-	{name: "permissionMode", set: func(c *protocol.RunConfig) { c.PermissionMode = protocol.ModePlan }},
-	{name: "resumeSessionId", set: resume},
-	{name: "resumeSessionAt", set: func(c *protocol.RunConfig) { c.ResumeSessionAt = new("a-place") }, given: resume},
-	{name: "mcpServers", set: func(c *protocol.RunConfig) {
+// Members are those of RunConfig, in its order, but for harness itself.
+func Members() []Member { return slices.Clone(members) }
+
+var members = []Member{
+	{Name: "cwd", set: func(c *protocol.RunConfig) { c.Cwd = "/elsewhere" }, gateway: true},
+	{Name: "model", set: func(c *protocol.RunConfig) { c.Model = new("another-model") }},
+	{Name: "thinkingLevel", set: func(c *protocol.RunConfig) { c.ThinkingLevel = protocol.ThinkingHigh }},
+	{Name: "additionalDirectories", set: func(c *protocol.RunConfig) { c.AdditionalDirectories = []string{"/more"} }},
+	{Name: "systemPromptAppend", set: func(c *protocol.RunConfig) { c.SystemPromptAppend = new("Be brief.") }},
+	{Name: "maxTurns", set: func(c *protocol.RunConfig) { c.MaxTurns = new(int64(3)) }},
+	{Name: "permissionMode", set: func(c *protocol.RunConfig) { c.PermissionMode = protocol.ModePlan }},
+	{Name: "resumeSessionId", set: resume},
+	{Name: "resumeSessionAt", set: func(c *protocol.RunConfig) { c.ResumeSessionAt = new("a-place") }, given: resume},
+	{Name: "mcpServers", set: func(c *protocol.RunConfig) {
 		c.MCPServers = map[string]protocol.MCPServer{"files": {Type: protocol.MCPStdio, Command: "files-server"}}
 	}},
-	{name: "env", set: func(c *protocol.RunConfig) { c.Env = map[string]string{"NAME": "value"} }, gateway: true},
-	{name: "apiKey", set: func(c *protocol.RunConfig) { c.APIKey = new("a-key") }},
-	{name: "disableTools", set: func(c *protocol.RunConfig) { c.DisableTools = new(true) }},
-	{name: "includeRaw", set: func(c *protocol.RunConfig) { c.IncludeRaw = new(true) }},
+	{Name: "env", set: func(c *protocol.RunConfig) { c.Env = map[string]string{"NAME": "value"} }, gateway: true},
+	{Name: "apiKey", set: func(c *protocol.RunConfig) { c.APIKey = new("a-key") }},
+	{Name: "disableTools", set: func(c *protocol.RunConfig) { c.DisableTools = new(true) }},
+	{Name: "includeRaw", set: func(c *protocol.RunConfig) { c.IncludeRaw = new(true) }},
 }
 
 // resume asks for a native session that nobody has.
 func resume(c *protocol.RunConfig) { c.ResumeSessionID = new("5a1e7f00-0000-4000-8000-000000000001") }
 
-// try says what becomes of a member: refused, ignored, or where it goes. An error
+// config is the recording's, for this harness. A model that it names is left out: it
+// would hide that naming another has no effect.
+func (p *Probe) config() protocol.RunConfig {
+	cfg := *p.open.Config
+	cfg.Harness, cfg.Model = p.harness.Info().ID, nil
+	return cfg
+}
+
+// Try says what becomes of a member: refused, ignored, or where it goes. An error
 // where nothing at all becomes of it: then the adapter drops it in silence.
-func (p *probe) try(m member) (string, error) {
-	base := *p.open.Config
-	base.Model = nil // the recording may name one, which would hide that naming another has no effect
+func (p *Probe) Try(m Member) (string, error) {
+	base := p.config()
 	if m.given != nil {
 		m.given(&base)
 	}
@@ -196,18 +208,18 @@ func (p *probe) try(m member) (string, error) {
 
 // outcome judges one member by two runs. What the adapter says comes first: a refusal,
 // a remark in the log; then what it does.
-func (p *probe) outcome(m member, without, with trace) (string, error) {
+func (p *Probe) outcome(m Member, without, with trace) (string, error) {
 	info := p.harness.Info()
 	where := with.differs(without)
 	switch {
-	case slices.Contains(with.refused, "config."+m.name):
+	case slices.Contains(with.refused, "config."+m.Name):
 		return "refused", nil
-	case slices.ContainsFunc(with.notes, func(note string) bool { return strings.HasPrefix(note, m.name) }):
+	case slices.ContainsFunc(with.notes, func(note string) bool { return strings.HasPrefix(note, m.Name) }):
 		return "ignored", nil
-	case m.name == "apiKey" && info.APIKeyEnv != "":
+	case m.Name == "apiKey" && info.APIKeyEnv != "":
 		return "environment `" + info.APIKeyEnv + "`", nil
 	case where != "" || m.gateway:
 		return cmp.Or(where, "gateway"), nil
 	}
-	return "", errors.New("harness " + string(info.ID) + " neither honours config." + m.name + " nor says that it does not")
+	return "", errors.New("harness " + string(info.ID) + " neither honours config." + m.Name + " nor says that it does not")
 }
