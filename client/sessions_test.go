@@ -27,6 +27,9 @@ func lister(peer net.Conn, pages map[string]string) {
 		if json.Unmarshal(lines.Bytes(), &m); m.Method == protocol.MethodSessionList {
 			result = pages[m.Params.Cursor]
 		}
+		if m.Method == protocol.MethodHarnessList {
+			result = pages[m.Method]
+		}
 		fmt.Fprintf(peer, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 	}
 }
@@ -55,5 +58,17 @@ func TestSessions(t *testing.T) {
 	}
 	if ids != "abc" {
 		t.Errorf("sessions %q, want a, b and c", ids)
+	}
+}
+
+// TestHarnesses: the list is what the gateway says, and what it may leave out.
+func TestHarnesses(t *testing.T) {
+	t.Parallel()
+	here, there := net.Pipe()
+	go lister(there, map[string]string{protocol.MethodHarnessList: `{"harnesses":[{"id":"a","available":true,"version":"1.2","login":"found","news":1},{"id":"b","available":false,"reason":"gone"}]}`})
+	c := over(t, transport.NDJSON(here, here, 0, 0, here.Close), client.Options{})
+	got, err := c.Harnesses(within(t))
+	if err != nil || len(got) != 2 || *got[0].Version != "1.2" || *got[0].Login != protocol.LoginFound || got[1].Available || *got[1].Reason != "gone" {
+		t.Errorf("harnesses %+v, %v", got, err)
 	}
 }

@@ -58,7 +58,9 @@ type Gateway struct {
 	inspectBound time.Duration
 	inspecting   chan struct{}
 	replaying    chan struct{}
-	live         atomic.Int64
+	// installed is what executables have said of themselves.
+	installed *installed
+	live      atomic.Int64
 	// broken counts the sessions whose log takes nothing.
 	broken  atomic.Int64
 	metrics *metrics
@@ -94,7 +96,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	g := &Gateway{o: o, registry: registry, methods: methodTable(), log: o.Log, zap: o.Logger,
 		done: make(chan struct{}), halted: make(chan struct{}), told: make(chan struct{}),
-		stat: os.Stat, inspectBound: inspectBound, inspecting: make(chan struct{}, inspectors), replaying: make(chan struct{}, replays),
+		stat: os.Stat, inspectBound: inspectBound, inspecting: make(chan struct{}, inspectors), replaying: make(chan struct{}, replays), installed: newInstalled(),
 		run: runChild, spawnBound: spawnBound, closeBound: closeBound, clientGrace: clientGrace, sessions: map[string]*Session{}, subscribers: map[*Subscriber]struct{}{}}
 	g.instance = g.mint()
 	g.identify()

@@ -88,32 +88,6 @@ func (s *Session) describe(e *protocol.SessionEntry) {
 	e.BackgroundTasks = int64(m.BackgroundTasks())
 }
 
-// harnessList says what is configured here, and what of it can be run. It starts
-// nothing: a version that nobody has asked for is left out.
-func (g *Gateway) harnessList(c *call, _ []byte) {
-	g.aside(c, protocol.MethodHarnessList, func() {
-		r := protocol.HarnessListResult{Harnesses: []protocol.HarnessEntry{}}
-		for i := range g.o.Harnesses {
-			r.Harnesses = append(r.Harnesses, g.o.Harnesses[i].entry())
-		}
-		c.result(r)
-	})
-}
-
-// entry looks for the executable.
-func (r *Registration) entry() protocol.HarnessEntry {
-	info := r.Harness.Info()
-	e := protocol.HarnessEntry{ID: info.ID, Capabilities: info.Capabilities}
-	path, err := r.resolve()
-	if err != nil {
-		reason := err.Error()
-		e.Reason = &reason
-		return e
-	}
-	e.Available, e.Path = true, &path
-	return e
-}
-
 // noCatalog is that of a log which has none.
 type noCatalog struct{}
 

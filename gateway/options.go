@@ -36,6 +36,9 @@ type Registration struct {
 	Path string
 	// Args stand before the adapter's own arguments.
 	Args []string
+	// Version is that of an executable which need not be asked; "": it is asked as
+	// its adapter says (Info().Install).
+	Version string
 }
 
 // Observer sees every step of every session, under the session's lock, before

@@ -41,13 +41,19 @@ func (g *Gateway) eventsReplay(c *call, params []byte) {
 // aside serves a request that may read much of a log from a goroutine of its own: the
 // connection's next request does not wait for it.
 func (g *Gateway) aside(c *call, method string, serve func()) {
+	g.asideIn(c, g.replaying, method, serve)
+}
+
+// asideIn is aside with places of its own: what waits for something else than a log
+// must hold up nobody who reads one.
+func (g *Gateway) asideIn(c *call, places chan struct{}, method string, serve func()) {
 	g.wg.Go(func() {
 		select {
-		case g.replaying <- struct{}{}:
+		case places <- struct{}{}:
 		case <-c.sub.done:
 			return // nobody is there to be answered
 		}
-		defer func() { <-g.replaying }()
+		defer func() { <-places }()
 		defer g.caught(c, method)
 		serve()
 	})

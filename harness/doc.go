@@ -51,6 +51,8 @@ type Info struct {
 	// harness documents (keys, endpoints, config directories); a trailing * is a
 	// prefix match.
 	PassEnv []string
+	// Install is how the installed CLI tells of itself.
+	Install Install
 }
 
 // Launch says what a process is started for.

@@ -163,18 +163,37 @@ type HarnessEntry struct {
 	// Reason says why it is not; nil when it is.
 	Reason *string `json:"reason,omitzero"`
 	// Version is what the executable says of itself; nil when it was not asked or
-	// does not say.
+	// does not say in time.
 	Version *string `json:"version,omitzero"`
+	// TestedVersion is the one that its adapter was tested with; nil: none was.
+	TestedVersion *string `json:"testedVersion,omitzero"`
 	// Path is the executable; nil when it was not found.
 	Path *string `json:"path,omitzero"`
-	// Login is what is known of its login, where it can tell without a network;
-	// nil otherwise.
+	// Login is open: what is known of its login without a network: found, not_found,
+	// not_needed, unknown; nil when it is not available.
 	Login *string `json:"login,omitzero"`
+	// LoginSource is where a login was found: the name of a variable, or a path; nil
+	// otherwise. Never a secret.
+	LoginSource *string `json:"loginSource,omitzero"`
 	// Capabilities are what it can do as it is driven here.
 	Capabilities AgentCapabilities `json:"capabilities"`
 	// Models are those it names; nil when unknown.
 	Models []string `json:"models,omitzero"`
 }
+
+// The words of HarnessEntry.Login. None of them says that a login still holds: that,
+// only a network tells.
+const (
+	// LoginFound: there is one, at LoginSource.
+	LoginFound = "found"
+	// LoginNotFound: there is none where this harness keeps it; it may have one
+	// elsewhere, as in a system's key store.
+	LoginNotFound = "not_found"
+	// LoginNotNeeded: it works without.
+	LoginNotNeeded = "not_needed"
+	// LoginUnknown: nobody here knows where it would be.
+	LoginUnknown = "unknown"
+)
 
 // TurnQueued is the body of a turn.queued event: that turn waits. It precedes its
 // turn.started.

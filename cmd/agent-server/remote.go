@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agent-server/client"
+	"agent-server/gateway"
 	"agent-server/protocol"
 	"agent-server/transport"
 )
@@ -121,4 +122,45 @@ func (r *remote) refusal(err error) error {
 		return usage("--connect %s: %w", bare(r.url), err)
 	}
 	return &exitError{exitFailed, fmt.Errorf("connecting to %s: %w", bare(r.url), err)}
+}
+
+// orLocal connects to it, or opens a gateway of our own where none was named. What
+// happens to the line is said on stderr.
+func (r *remote) orLocal(ctx context.Context, o gateway.Options) (*host, error) {
+	if r.url != "" {
+		return r.open(ctx, func(text string) { fmt.Fprintln(os.Stderr, "agent-server:", text) })
+	}
+	adoptOrphans()
+	h, err := openLocal(ctx, o)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	return h, nil
+}
+
+// ownOnly are flags about a gateway of our own, with why one elsewhere cannot have
+// them from here.
+var ownOnly = []struct{ flag, why string }{
+	{"record", "a recording is made of what the harness itself says, which only its own gateway hears"},
+	{"config", "which executables are run is for the gateway's operator to say"},
+	{"codex-path", "which executables are run is for the gateway's operator to say"},
+	{"claude-path", "which executables are run is for the gateway's operator to say"},
+	{"acp-agent", "which executables are run is for the gateway's operator to say"},
+	{"acp-default", "which agents there are is for the gateway's operator to say"},
+	{"pass-env", "what harnesses inherit is for the gateway's operator to say"},
+	{"max-permission-mode", "the cap is for the gateway's operator to set"},
+}
+
+// beside checks what a command was told of a gateway elsewhere, and gives the options
+// of one of our own.
+func (s *setup) beside(cmd *cobra.Command, r *remote) (gateway.Options, error) {
+	if err := r.check(); err != nil {
+		return gateway.Options{}, err
+	}
+	for _, x := range ownOnly {
+		if r.url != "" && cmd.Flags().Changed(x.flag) {
+			return gateway.Options{}, fmt.Errorf("--%s and --connect exclude each other: %s", x.flag, x.why)
+		}
+	}
+	return s.options()
 }

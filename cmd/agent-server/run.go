@@ -99,32 +99,13 @@ func (f *runFlags) run(cmd *cobra.Command, prompt string) error {
 		Input: protocol.TextInput(prompt), Config: cfg})
 }
 
-// ownOnly are flags about a gateway of our own, with why one elsewhere cannot have
-// them from here.
-var ownOnly = []struct{ flag, why string }{
-	{"record", "a recording is made of what the harness itself says, which only its own gateway hears"},
-	{"claude-path", "which executables are run is for the gateway's operator to say"},
-	{"acp-agent", "which executables are run is for the gateway's operator to say"},
-	{"acp-default", "which agents there are is for the gateway's operator to say"},
-	{"pass-env", "what harnesses inherit is for the gateway's operator to say"},
-	{"max-permission-mode", "the cap is for the gateway's operator to set"},
-}
-
 // check finds what contradicts itself, and gives the options of a gateway of our
 // own.
 func (f *runFlags) check(cmd *cobra.Command) (gateway.Options, error) {
 	if f.timeout < 0 {
 		return gateway.Options{}, fmt.Errorf("--timeout %s: want a time that is not negative", f.timeout)
 	}
-	if err := f.remote.check(); err != nil {
-		return gateway.Options{}, err
-	}
-	for _, x := range ownOnly {
-		if f.url != "" && cmd.Flags().Changed(x.flag) {
-			return gateway.Options{}, fmt.Errorf("--%s and --connect exclude each other: %s", x.flag, x.why)
-		}
-	}
-	o, err := f.options()
+	o, err := f.setup.beside(cmd, &f.remote)
 	if err == nil && f.url == "" {
 		if err = available(o, protocol.HarnessID(f.harness)); err != nil {
 			err = fmt.Errorf("--harness %s: %w", f.harness, err)

@@ -103,7 +103,7 @@ func (s *setup) options() (gateway.Options, error) {
 		return o, fmt.Errorf("finding our own executable for the demo agent: %w", err)
 	}
 	o.Harnesses = []gateway.Registration{
-		{Harness: acp.New(acp.Agent{ID: protocol.HarnessDemo}), Path: self, Args: []string{demoCommand}},
+		{Harness: acp.New(acp.Agent{ID: protocol.HarnessDemo}), Path: self, Args: []string{demoCommand}, Version: o.Version},
 		{Harness: claudecode.New(claudecode.Options{}), Path: s.claude},
 		{Harness: codexappserver.New(codexappserver.Options{}), Path: s.codex},
 		{Harness: codexexec.New(), Path: s.codex},

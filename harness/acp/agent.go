@@ -12,6 +12,9 @@ import (
 type Agent struct {
 	// ID is the harness id as clients write it; required.
 	ID protocol.HarnessID
+	// Like is the known agent whose defaults and quirks it has; "": its own ID's, where
+	// that is known.
+	Like protocol.HarnessID
 	// Executable is the command looked up on PATH where the operator names no
 	// other; "": the operator has to.
 	Executable string
@@ -67,8 +70,12 @@ type Quirks struct {
 
 // New is the harness of one agent.
 func New(a Agent) harness.Harness {
+	like := a.Like
+	if like == "" {
+		like = a.ID
+	}
 	for _, row := range append(Known(), demo) {
-		if row.ID == a.ID {
+		if row.ID == like {
 			a = a.withDefaults(row)
 		}
 	}
@@ -139,6 +146,7 @@ func (a adapter) Info() harness.Info {
 		Executable:   a.agent.Executable,
 		APIKeyEnv:    a.agent.APIKeyEnv,
 		PassEnv:      append([]string(nil), a.agent.PassEnv...),
+		Install:      a.agent.install(),
 	}
 }
 

@@ -24,7 +24,8 @@ func TestInfo(t *testing.T) {
 		want  harness.Info
 	}{
 		{"demo", Agent{ID: protocol.HarnessDemo},
-			harness.Info{ID: protocol.HarnessDemo, Capabilities: demo, PassEnv: []string{"AGENT_SERVER_DEMO_SEED"}}},
+			harness.Info{ID: protocol.HarnessDemo, Capabilities: demo, PassEnv: []string{"AGENT_SERVER_DEMO_SEED"},
+				Install: harness.Install{Login: harness.Login{Needless: true}}}},
 		{"unknown", Agent{ID: "x"}, harness.Info{ID: "x", Capabilities: least}},
 		{"configured", Agent{ID: "x", Executable: "x-cli", Capabilities: &rich, APIKeyEnv: "X_KEY", PassEnv: []string{"X_*"}},
 			harness.Info{ID: "x", Executable: "x-cli", Capabilities: rich, APIKeyEnv: "X_KEY", PassEnv: []string{"X_*"}}},

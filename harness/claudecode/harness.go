@@ -34,6 +34,20 @@ func New(o Options) harness.Harness {
 	return adapter{o}
 }
 
+// install is how the CLI tells of itself. A login in the system's key store, as on
+// macOS, or one that a command of the user's settings gives, is not found.
+var install = harness.Install{
+	Version: []string{"--version"},
+	Env:     []string{"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"},
+	Tested:  "2.1.332",
+	Login: harness.Login{
+		Env: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",
+			"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"},
+		Files: []harness.File{{Var: "CLAUDE_CONFIG_DIR", Home: ".claude", Name: ".credentials.json"}},
+		Hint:  "run claude and type /login, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN",
+	},
+}
+
 // adapter is the Harness: immutable.
 type adapter struct{ opts Options }
 
@@ -81,6 +95,7 @@ func (a adapter) Info() harness.Info {
 		APIKeyEnv:  "ANTHROPIC_API_KEY",
 		Steer:      true,
 		PassEnv:    append([]string(nil), passEnv...),
+		Install:    install,
 	}
 }
 

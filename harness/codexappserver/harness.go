@@ -62,7 +62,20 @@ func (a adapter) Info() harness.Info {
 		APIKeyEnv:  "OPENAI_API_KEY",
 		Steer:      true,
 		PassEnv:    append([]string(nil), passEnv...),
+		Install:    install,
 	}
+}
+
+// install is how the CLI tells of itself. A key in a variable is no login for the
+// server: its own provider wants one that was made with the command. One that the
+// user's configuration names may want none.
+var install = harness.Install{
+	Version: []string{"--version"},
+	Tested:  "0.171.0",
+	Login: harness.Login{
+		Files: []harness.File{{Var: "CODEX_HOME", Home: ".codex", Name: "auth.json"}},
+		Hint:  `run "codex login", or "codex login --with-api-key" with the key on stdin`,
+	},
 }
 
 // Check refuses what Codex has no word for and a client relies on; the rest of

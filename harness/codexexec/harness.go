@@ -40,7 +40,19 @@ func (adapter) Info() harness.Info {
 		Executable: "codex",
 		APIKeyEnv:  "CODEX_API_KEY",
 		PassEnv:    append([]string(nil), passEnv...),
+		Install:    install,
 	}
+}
+
+// install is how the CLI tells of itself.
+var install = harness.Install{
+	Version: []string{"--version"},
+	Tested:  "0.171.0",
+	Login: harness.Login{
+		Env:   []string{"CODEX_API_KEY"},
+		Files: []harness.File{{Var: "CODEX_HOME", Home: ".codex", Name: "auth.json"}},
+		Hint:  `run "codex login", or set CODEX_API_KEY`,
+	},
 }
 
 // Check refuses what Codex has no word for and a client relies on; the rest of

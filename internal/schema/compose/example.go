@@ -215,8 +215,8 @@ func harnessListExamples() []example {
 	able := protocol.AgentCapabilities{MultiTurn: true, SessionResume: true, ThinkingLevels: true, Images: true,
 		MCPServers: true, PermissionRequests: true, ModelSwitch: protocol.ModelSwitchInSession}
 	return []example{{"two", nil, protocol.HarnessListResult{Harnesses: []protocol.HarnessEntry{
-		{ID: protocol.HarnessClaudeCode, Available: true, Version: new("2.1.332"), Path: new("/usr/local/bin/claude"), Login: new("ok"),
-			Capabilities: able, Models: []string{"small", "large"}},
+		{ID: protocol.HarnessClaudeCode, Available: true, Version: new("2.1.332"), Path: new("/usr/local/bin/claude"), Login: new(protocol.LoginFound),
+			TestedVersion: new("2.1.332"), LoginSource: new("ANTHROPIC_API_KEY"), Capabilities: able, Models: []string{"small", "large"}},
 		{ID: protocol.HarnessACP, Reason: new("no default ACP agent is configured"), Capabilities: able},
 	}}}}
 }

@@ -170,7 +170,7 @@ func harnessListMethod() method {
 	return method{
 		name: protocol.MethodHarnessList, title: "HarnessList",
 		summary:  "List every harness that is configured: available or why not, where, which version.",
-		text:     "In order of registration. What a harness does not tell without a network is left out.",
+		text:     "In order of registration. An executable is asked for its version once, as long as it is the same file, and in a bounded time; nothing of it is asked of a network. What a harness does not tell without one is left out.",
 		result:   reflect.TypeFor[protocol.HarnessListResult](),
 		errors:   []protocol.Code{protocol.CodeInternalError},
 		examples: harnessListExamples(),
