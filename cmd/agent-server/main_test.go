@@ -45,6 +45,9 @@ func withCommand(run func() int) (int, error) {
 			return 0, err
 		}
 	}
+	if err := os.Setenv("XDG_CONFIG_HOME", filepath.Join(bin, "config")); err != nil { // nobody's own file is read
+		return 0, err
+	}
 	if err := os.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH")); err != nil {
 		return 0, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -55,6 +56,8 @@ const (
 //
 // All of it is the operator's: no client can name an executable or widen a mode.
 type setup struct {
+	// config is the operator's file; "": the usual one, if there is one.
+	config string
 	// claude is Claude Code's executable; "": claude on PATH.
 	claude string
 	// codex is Codex's native executable; "": codex on PATH.
@@ -74,9 +77,10 @@ type setup struct {
 // flags are the same for both: what runs in a shell can be served.
 func (s *setup) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
+	f.StringVar(&s.config, "config", "", "a file of agents (default: "+configText+"; none: no file)")
 	f.StringVar(&s.claude, "claude-path", "", "executable of Claude Code (default: claude on PATH)")
 	f.StringVar(&s.codex, "codex-path", "", "executable of Codex, the native one (default: codex on PATH)")
-	f.StringArrayVar(&s.acpAgents, "acp-agent", nil, `an ACP agent as harness: NAME=COMMAND [ARG…] (repeatable)`)
+	f.StringArrayVar(&s.acpAgents, "acp-agent", nil, `an ACP agent as harness: NAME=COMMAND [ARG…], split at blanks; --config takes paths with blanks (repeatable)`)
 	f.StringVar(&s.acpDefault, "acp-default", "", `which agent plain harness id "acp" means (default: the first --acp-agent)`)
 	f.StringArrayVar(&s.passEnv, "pass-env", nil, "a further variable that harnesses inherit (repeatable)")
 	f.Var(&s.maxMode, "max-permission-mode", "the widest permission mode that may be asked for (default: no limit)")
@@ -98,36 +102,58 @@ func (s *setup) options() (gateway.Options, error) {
 	if o.Logger, err = s.logger(); err != nil {
 		return o, err
 	}
+	file, err := readConfig(s.config)
+	if err != nil {
+		return o, err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return o, fmt.Errorf("finding our own executable for the demo agent: %w", err)
 	}
 	o.Harnesses = []gateway.Registration{
 		{Harness: acp.New(acp.Agent{ID: protocol.HarnessDemo}), Path: self, Args: []string{demoCommand}, Version: o.Version},
-		{Harness: claudecode.New(claudecode.Options{}), Path: s.claude},
-		{Harness: codexappserver.New(codexappserver.Options{}), Path: s.codex},
-		{Harness: codexexec.New(), Path: s.codex},
+		{Harness: claudecode.New(claudecode.Options{}), Path: cmp.Or(s.claude, file.ClaudePath)},
+		{Harness: codexappserver.New(codexappserver.Options{}), Path: cmp.Or(s.codex, file.CodexPath)},
+		{Harness: codexexec.New(), Path: cmp.Or(s.codex, file.CodexPath)},
 	}
-	return o, s.addAgents(&o)
+	return o, s.addAgents(&o, file)
 }
 
-// addAgents registers the ACP agents that are known by name, and the operator's,
-// whose command goes before the known one. Two of one name, or one of a name that is
-// no agent's, are refused by the gateway.
-func (s *setup) addAgents(o *gateway.Options) error {
+// addAgents registers the ACP agents of the flags, of the file, and those that are
+// known by name: what comes first has a name. Two of one kind and name, or one of a
+// name that is no agent's, are refused by the gateway.
+func (s *setup) addAgents(o *gateway.Options, file *config) error {
 	if err := s.addOwn(o); err != nil {
 		return err
 	}
+	named := func(id protocol.HarnessID) bool {
+		return slices.ContainsFunc(o.Harnesses, func(r gateway.Registration) bool { return r.Harness.Info().ID == id })
+	}
+	o.Harnesses = append(o.Harnesses, file.registrations(named)...)
 	for _, known := range acp.Known() {
-		named := func(r gateway.Registration) bool { return r.Harness.Info().ID == known.ID }
-		if !slices.ContainsFunc(o.Harnesses, named) {
+		if !named(known.ID) {
 			o.Harnesses = append(o.Harnesses, gateway.Registration{Harness: acp.New(known)})
 		}
+	}
+	return s.setDefault(o, file, named)
+}
+
+// setDefault says what plain acp means: what a flag says, else the file, else the
+// first agent of the flags.
+func (s *setup) setDefault(o *gateway.Options, file *config, named func(protocol.HarnessID) bool) error {
+	switch id := protocol.HarnessID(file.ACPDefault); {
+	case s.acpDefault != "":
+		o.DefaultACP = protocol.HarnessID(s.acpDefault)
+	case id == "":
+	case !named(id):
+		return file.wrong("/acpDefault", "there is no agent %q", id)
+	default:
+		o.DefaultACP = id
 	}
 	return nil
 }
 
-// addOwn registers the operator's.
+// addOwn registers those of the flags.
 func (s *setup) addOwn(o *gateway.Options) error {
 	for _, def := range s.acpAgents {
 		name, command, _ := strings.Cut(def, "=")
@@ -141,9 +167,6 @@ func (s *setup) addOwn(o *gateway.Options) error {
 		if o.DefaultACP == "" {
 			o.DefaultACP = id
 		}
-	}
-	if s.acpDefault != "" {
-		o.DefaultACP = protocol.HarnessID(s.acpDefault)
 	}
 	return nil
 }
