@@ -11,8 +11,6 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 	"go.uber.org/zap"
-
-	"agent-server/transport/access"
 )
 
 // DialOptions say where a gateway dials out to. URL is needed.
@@ -81,14 +79,12 @@ type Dialer struct {
 // An error is a fault of the options: dialling itself goes on until Shutdown.
 func Dial(ctx context.Context, o DialOptions, connect Connect) (*Dialer, error) {
 	o = o.withDefaults()
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
 	u, err := parseTarget(o.URL)
 	if err != nil {
 		return nil, err
-	}
-	if o.TokenFile != "" {
-		if _, err := access.ReadToken(o.TokenFile); err != nil {
-			return nil, err
-		}
 	}
 	d := &Dialer{o: o, host: u.Host, connect: connect, links: newLinks(), backoff: backoff{min: o.MinBackoff, max: o.MaxBackoff},
 		target: target{url: u.String(), tokenFile: o.TokenFile, tls: o.TLS, timeout: handshakeTimeout(o.HandshakeTimeout), socket: o.Socket}}

@@ -53,7 +53,7 @@ type target struct {
 func parseTarget(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "ws" && u.Scheme != "wss") || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return nil, errors.New("the URL to dial: want ws://host[:port]/path or wss://…, without a user")
+		return nil, &OptionError{errors.New("want a URL ws://host[:port]/path or wss://…, without a user")}
 	}
 	return u, nil
 }
@@ -67,7 +67,7 @@ func (t *target) dial(outer context.Context, reached func()) (*websocket.Conn, e
 	if t.tokenFile != "" {
 		var err error
 		if token, err = access.ReadToken(t.tokenFile); err != nil {
-			return nil, err
+			return nil, &OptionError{err}
 		}
 	}
 	if token != "" {

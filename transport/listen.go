@@ -178,7 +178,7 @@ func (l *Listener) guard() (err error) {
 	if err = l.o.validate(); err != nil {
 		return err
 	}
-	if l.gate, err = access.NewGate(access.Rules{Hosts: l.o.AllowedHosts, Origins: l.o.AllowedOrigins, TLS: l.o.TLSCert != "", BehindProxy: l.o.BehindProxy}); err != nil || l.o.InsecureNoAuth {
+	if l.gate, err = access.NewGate(l.o.rules()); err != nil || l.o.InsecureNoAuth {
 		return err
 	}
 	l.passport, err = access.OpenPassport(l.o.TokenFile, l.o.StateDir)

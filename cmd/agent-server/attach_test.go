@@ -118,7 +118,7 @@ func TestAttachLateAnswer(t *testing.T) {
 	a.ends(syscall.SIGTERM, 0)
 }
 
-// TestAttachFinds: without a name it is the session that spoke last, or the next to
+// TestAttachFinds: without a name it is the open session that spoke last, or the next to
 // speak where none is listed.
 func TestAttachFinds(t *testing.T) {
 	t.Parallel()
@@ -127,12 +127,16 @@ func TestAttachFinds(t *testing.T) {
 	if lists(c) {
 		play(t, c, "older", "tool")
 		play(t, c, "newer", "tool")
+		play(t, c, "closed", "tool") // spoke last of all, and never will again
+		if open, err := c.CloseSession(t.Context(), "closed"); err != nil || !open {
+			t.Fatalf("closing: %v, %v", open, err)
+		}
 	}
 	a := s.beside("attach", "--json")
 	if lists(c) {
-		a.says(&a.talk, `there are 2 sessions; this one was active last`)
+		a.says(&a.talk, `2 sessions are open; this one was active last`)
 	} else {
-		a.says(&a.talk, `no session is listed there; waiting for one to speak`)
+		a.says(&a.talk, `no open session is listed there; waiting for one to speak`)
 		play(t, c, "newer", "tool")
 	}
 	a.says(&a.out, `^\{"sessionId":"newer","seq":22,`)

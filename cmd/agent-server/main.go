@@ -113,6 +113,6 @@ turns their output into one canonical event stream, and serves it over JSON-RPC.
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRunCommand(), newServeCommand(), newAttachCommand(), newVerifyCommand(), newSchemaCommand(), newSessionsCommand(), newHarnessesCommand(), newVersionCommand(), newDemoAgentCommand())
+	root.AddCommand(newRunCommand(), newServeCommand(), newAttachCommand(), newVerifyCommand(), newSchemaCommand(), newSessionsCommand(), newHarnessesCommand(), newDoctorCommand(), newVersionCommand(), newDemoAgentCommand())
 	return root
 }

@@ -140,6 +140,22 @@ func (n *network) dialOptions(target string) transport.DialOptions {
 	return transport.DialOptions{URL: target, TokenFile: n.dialTokenFile}
 }
 
+// usable finds what the transports would refuse, before the log is opened: nothing is
+// made on disk for a slip in a flag.
+func (n *network) usable() error {
+	if n.listen != "" {
+		if err := n.listenOptions().Check(); err != nil {
+			return fmt.Errorf("--listen: %w", err)
+		}
+	}
+	for _, target := range n.dial {
+		if err := n.dialOptions(target).Check(); err != nil {
+			return fmt.Errorf("--dial %s: %w", bare(target), err)
+		}
+	}
+	return nil
+}
+
 // connector gives every new connection its view of the gateway. What a client may
 // ask for depends on where it is: who can only be a process of this machine may
 // more than who may be anybody.

@@ -111,7 +111,10 @@ func lostText(err error) string {
 // gateway that is not there may come, and is a failure that a script may try again.
 func (r *remote) refusal(err error) error {
 	var answer *transport.HandshakeError
+	var option *transport.OptionError
 	switch {
+	case errors.As(err, &option):
+		return usage("--connect %s: %w", bare(r.url), option.Err)
 	case errors.As(err, &answer) && answer.Status == http.StatusUnauthorized && r.tokenFile == "":
 		return usage("--connect %s: it wants a token: give its file with --token-file", bare(r.url))
 	case errors.As(err, &answer) && answer.Status == http.StatusUnauthorized:

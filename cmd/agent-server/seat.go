@@ -34,7 +34,7 @@ func (f *attachFlags) choose(ctx context.Context, c *client.Client, named string
 		}
 	}
 	if s.session == "" {
-		say("no session is listed there; waiting for one to speak")
+		say("no open session is listed there; waiting for one to speak")
 		if err := s.first(ctx, c); err != nil {
 			return s, err
 		}
@@ -51,6 +51,9 @@ func lists(c *client.Client) bool {
 // among takes a session out of a list, with what the list says of it; none, where
 // none is named and none is listed.
 func (s *seat) among(entries []protocol.SessionEntry, where string, say func(string)) error {
+	if s.session == "" { // one that is closed says nothing more, but may be named
+		entries = slices.DeleteFunc(slices.Clone(entries), func(e protocol.SessionEntry) bool { return e.Status == protocol.SessionClosed })
+	}
 	i := slices.IndexFunc(entries, func(e protocol.SessionEntry) bool { return s.session == "" || e.SessionID == s.session })
 	switch {
 	case s.session == "" && i < 0:
@@ -58,7 +61,7 @@ func (s *seat) among(entries []protocol.SessionEntry, where string, say func(str
 	case i < 0:
 		return usage("there is no session %q at %s", s.session, where)
 	case s.session == "" && len(entries) > 1:
-		say(fmt.Sprintf("there are %d sessions; this one was active last", len(entries)))
+		say(fmt.Sprintf("%d sessions are open; this one was active last", len(entries)))
 	}
 	s.session = entries[i].SessionID
 	s.config.Harness, s.config.Cwd = entries[i].Harness, entries[i].Cwd

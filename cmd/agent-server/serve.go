@@ -89,7 +89,10 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	if err := f.network.check(cmd); err != nil {
 		return err
 	}
-	return f.store.check(&f.network)
+	if err := f.store.check(&f.network); err != nil {
+		return err
+	}
+	return f.network.usable()
 }
 
 // serve joins gateway, transports and signals, and waits for the end.
