@@ -36,6 +36,8 @@ type Agent struct {
 	// KeyAuthMethod is the method that authenticate is called with where the agent
 	// wants a login before it opens a session, once; "": it is not.
 	KeyAuthMethod string
+	// Login is the command by which a person logs in; "": its executable.
+	Login string
 	// Modes name the agent's modes where no spelling of ours finds them.
 	Modes map[protocol.PermissionMode]string
 	// HandshakeTimeout bounds the time from a turn's begin to its prompt being
@@ -64,8 +66,6 @@ type Quirks struct {
 	// Untold: which modes and models it has is told to nobody. The embedded agent shows
 	// what every client of the base protocol knows, and no more.
 	Untold bool
-	// Restates: after a failure it says its words again, under another id.
-	Restates bool
 }
 
 // New is the harness of one agent.
@@ -125,6 +125,9 @@ func (a Agent) withDefaults(d Agent) Agent {
 	}
 	if a.KeyAuthMethod == "" {
 		a.KeyAuthMethod = d.KeyAuthMethod
+	}
+	if a.Login == "" {
+		a.Login = d.Login
 	}
 	if a.Modes == nil {
 		a.Modes = d.Modes

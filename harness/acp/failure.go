@@ -27,9 +27,7 @@ func failed(e *rpcline.Error, what string) protocol.TurnError {
 	if message == "" {
 		message = "the agent gave no reason"
 	}
-	if e.Code == codeAuthRequired {
-		message = "the agent wants a login: log in with it in a terminal, or give it its key (" + message + ")"
-	} else if what != "" {
+	if what != "" {
 		message = what + ": " + message
 	}
 	return protocol.TurnError{Category: categoryOf(e), Message: message}

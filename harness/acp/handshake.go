@@ -131,12 +131,13 @@ func (t *translator) greet() {
 // greeted takes the answer to initialize.
 func (t *translator) greeted(m rpcline.Message) {
 	if m.Error != nil {
-		t.giveUp(failed(m.Error, "the agent refused the handshake"))
+		t.giveUp(t.failure(m.Error, "the agent refused the handshake"))
 		return
 	}
 	said := read[struct {
 		ProtocolVersion   number            `json:"protocolVersion"`
 		AgentCapabilities agentCapabilities `json:"agentCapabilities"`
+		AuthMethods       jsontext.Value    `json:"authMethods"`
 	}](m.Result)
 	if said.ProtocolVersion.set && said.ProtocolVersion.value != 1 {
 		t.giveUp(protocol.TurnError{
@@ -145,7 +146,7 @@ func (t *translator) greeted(m rpcline.Message) {
 		})
 		return
 	}
-	t.can = said.AgentCapabilities
+	t.can, t.logins = said.AgentCapabilities, list[login](said.AuthMethods)
 	if t.agent.AuthMethod == "" {
 		t.open()
 		return
@@ -163,7 +164,7 @@ func (t *translator) authenticate(method string) {
 // authenticated takes the answer to authenticate.
 func (t *translator) authenticated(m rpcline.Message) {
 	if m.Error != nil {
-		e := failed(m.Error, "the agent refused the login")
+		e := t.failure(m.Error, "the agent refused the login")
 		e.Category = protocol.CategoryAuth
 		t.giveUp(e)
 		return
@@ -229,8 +230,9 @@ func (t *translator) reopened(m rpcline.Message) {
 	switch {
 	case m.Error == nil:
 		t.start(m.Result, true)
+	case t.triesKey(m.Error): // and opens it again
 	case m.Error.Code == codeAuthRequired:
-		t.giveUp(failed(m.Error, ""))
+		t.giveUp(t.loginNeeded(m.Error))
 	default:
 		t.resumeFailed(failed(m.Error, "").Message)
 	}
@@ -246,13 +248,11 @@ func (t *translator) resumeFailed(why string) {
 
 // opened takes the answer to session/new.
 func (t *translator) opened(m rpcline.Message) {
-	if m.Error != nil && m.Error.Code == codeAuthRequired && t.agent.KeyAuthMethod != "" && !t.keyed {
-		t.keyed = true
-		t.authenticate(t.agent.KeyAuthMethod)
+	if t.triesKey(m.Error) {
 		return
 	}
 	if m.Error != nil {
-		t.giveUp(failed(m.Error, "the agent opened no session"))
+		t.giveUp(t.failure(m.Error, "the agent opened no session"))
 		return
 	}
 	t.session = string(read[struct {

@@ -53,7 +53,7 @@ func TestSecondTurnNeedsNoHandshake(t *testing.T) {
 
 func TestHandshakeThatFails(t *testing.T) {
 	t.Parallel()
-	login := "rejected auth: the agent wants a login: log in with it in a terminal, or give it its key (Authentication required)"
+	login := "rejected auth: agent wants a login: run `agent` in a terminal and log in there. It said: Authentication required"
 	tests := []struct {
 		name    string
 		agent   Agent
@@ -153,7 +153,7 @@ func TestResume(t *testing.T) {
 			"initialize":   can + `"loadSession":true}}`,
 			"session/load": `"error":{"code":-32000,"message":"Log in"}`,
 		}, []string{old("session/load")},
-			[]string{"rejected auth: the agent wants a login: log in with it in a terminal, or give it its key (Log in)"}},
+			[]string{"rejected auth: agent wants a login: run `agent` in a terminal and log in there. It said: Log in"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -45,21 +45,21 @@ var (
 	// claudeAgent runs Claude Code behind ACP. Its own mode is one in which a
 	// classifier decides, so that a mode is always set.
 	claudeAgent = Agent{
-		ID: "claude-agent-acp", Executable: "claude-agent-acp", APIKeyEnv: "ANTHROPIC_API_KEY",
+		ID: "claude-agent-acp", Login: "claude /login", Executable: "claude-agent-acp", APIKeyEnv: "ANTHROPIC_API_KEY",
 		PassEnv:      []string{"ANTHROPIC_*", "CLAUDE_CODE_*", "CLAUDE_CONFIG_DIR", "IS_SANDBOX", "DISABLE_AUTOUPDATER"},
 		Capabilities: able(),
-		Quirks:       Quirks{Grace: lateChunks, Restates: true},
+		Quirks:       Quirks{Grace: lateChunks},
 	}
 	// codex is codex-acp. Rejecting once ends the whole turn; that is its own word.
 	codex = Agent{
-		ID: "codex-acp", Executable: "codex-acp", APIKeyEnv: "OPENAI_API_KEY",
+		ID: "codex-acp", Login: "codex login", Executable: "codex-acp", APIKeyEnv: "OPENAI_API_KEY",
 		PassEnv:      []string{"CODEX_*", "OPENAI_*"},
 		Capabilities: able(),
 		Quirks:       Quirks{AlwaysOnDisk: true},
 	}
 	// copilot never fails a turn: what went wrong, it says.
 	copilot = Agent{
-		ID: "copilot", Executable: "copilot", Args: []string{"--acp"},
+		ID: "copilot", Login: "copilot login", Executable: "copilot", Args: []string{"--acp"},
 		PassEnv:      []string{"COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN"},
 		Capabilities: able(),
 		Quirks:       Quirks{ErrorText: true},
@@ -81,7 +81,7 @@ var (
 	kimi  = Agent{ID: "kimi", Executable: "kimi", Args: []string{"acp"}, PassEnv: []string{"KIMI_*"}}
 	// opencode allows everything unless its own configuration says otherwise.
 	opencode = Agent{
-		ID: "opencode", Executable: "opencode", Args: []string{"acp"},
+		ID: "opencode", Login: "opencode auth login", Executable: "opencode", Args: []string{"acp"},
 		Env:          []string{"OPENCODE_DISABLE_AUTOUPDATE=1"},
 		PassEnv:      []string{"OPENCODE_*", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"},
 		Capabilities: with(func(c *protocol.AgentCapabilities) { c.ThinkingLevels = true }),

@@ -71,19 +71,28 @@ func read[T any](raw jsontext.Value) T {
 	return v
 }
 
-// list decodes an array of objects, those that are; nil where it is none.
-func list[T any](raw jsontext.Value) []T {
+// values are the members of an array; nil where it is none.
+func values(raw jsontext.Value) []jsontext.Value {
 	var items []jsontext.Value
 	if raw.Kind() != '[' || json.Unmarshal(raw, &items, rpcline.Lenient) != nil {
 		return nil
 	}
-	values := make([]T, 0, len(items))
+	return items
+}
+
+// list decodes an array of objects, those that are; nil where it is none.
+func list[T any](raw jsontext.Value) []T {
+	items := values(raw)
+	if items == nil {
+		return nil
+	}
+	out := make([]T, 0, len(items))
 	for _, item := range items {
 		if item.Kind() == '{' {
-			values = append(values, read[T](item))
+			out = append(out, read[T](item))
 		}
 	}
-	return values
+	return out
 }
 
 // object is raw where it is an object with members; nil otherwise.

@@ -285,7 +285,7 @@ func (t *translator) await(method string, params any, member string, took func(*
 		switch {
 		case t.turn != turn:
 		case m.Error != nil:
-			e := failed(m.Error, "the agent refused config."+member)
+			e := t.failure(m.Error, "the agent refused config."+member)
 			if e.Category != protocol.CategoryAuth {
 				e.Category = protocol.CategoryInvalidRequest
 			}

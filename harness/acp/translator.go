@@ -37,6 +37,8 @@ type translator struct {
 	// maxEarly, and their bytes, at most maxEarlyBytes.
 	early      []jsontext.Value
 	earlyBytes int
+	// logins are the ways to log in that it offers.
+	logins []login
 	// keyed is true once KeyAuthMethod was tried.
 	keyed bool
 	// replay is what came while an old session was being opened.
@@ -80,6 +82,8 @@ type turn struct {
 	own bool
 	// loop: its end is told by the agent, see stateChanged.
 	loop bool
+	// moved is true once such an agent has said that it works.
+	moved bool
 	// silent counts the silences in a row that did not end a turn of its own.
 	silent int
 	// ids are those of the messages said in it, at most maxSaidIDs.

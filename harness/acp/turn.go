@@ -38,7 +38,15 @@ func (t *translator) prompted(m rpcline.Message) {
 		return
 	}
 	t.served = true
-	end := t.ending(m)
+	if t.taken(m) {
+		t.turn.loop = true
+		return
+	}
+	t.ends(t.ending(m))
+}
+
+// ends ends the turn, at once or after the agent's grace.
+func (t *translator) ends(end harness.Finished) {
 	if t.agent.Quirks.Grace > 0 {
 		t.turn.answered = &end
 		t.cancelAsks()
@@ -84,7 +92,7 @@ func (t *translator) ending(m rpcline.Message) harness.Finished {
 	case m.Error.Code == rpcline.CodeCancelled || t.turn.cancelled:
 		return harness.Finished{Reason: protocol.StopCancelled, Raw: strconv.FormatInt(m.Error.Code, 10)}
 	}
-	e := failed(m.Error, "")
+	e := t.failure(m.Error, "")
 	return harness.Finished{Reason: protocol.StopError, Raw: strconv.FormatInt(m.Error.Code, 10), Error: &e}
 }
 

@@ -25,7 +25,7 @@ func TestEnds(t *testing.T) {
 		{"fault", `"error":{"code":-32603,"message":"Internal error","data":{"details":"boom"}}`,
 			"finished error raw=-32603 error=internal: Internal error: boom"},
 		{"login", `"error":{"code":-32000,"message":"Authentication required"}`,
-			"finished error raw=-32000 error=auth: the agent wants a login: log in with it in a terminal, or give it its key (Authentication required)"},
+			"finished error raw=-32000 error=auth: agent wants a login: run `agent` in a terminal and log in there. It said: Authentication required"},
 		{"status as code", `"error":{"code":429,"message":"slow down"}`, "finished error raw=429 error=rate_limit: slow down"},
 		{"tokens, disjoint", `"result":{"stopReason":"end_turn","usage":{"inputTokens":100,"outputTokens":25,"totalTokens":150,"thoughtTokens":5,"cachedReadTokens":20}}`,
 			`finished end_turn raw=end_turn tokens={"input":100,"output":30,"reasoning":5,"cache":{"read":20,"write":0}}`},

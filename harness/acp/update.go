@@ -37,6 +37,14 @@ func (t *translator) update(raw jsontext.Value) {
 		t.note("update ignored: the turn's input is shown already", kind)
 	case "tool_call", "tool_call_update":
 		t.toolUpdate(kind, raw)
+	case "agent_message":
+		t.whole(protocol.PartText, raw)
+	case "agent_thought":
+		t.whole(protocol.PartReasoning, raw)
+	case "tool_call_content_chunk":
+		t.contentGrows(raw)
+	case "state_update":
+		t.stateChanged(raw)
 	case "plan":
 		t.plan(raw)
 	case "usage_update":
