@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agent-server/internal/fakemodel"
+	"agent-server/protocol"
 )
 
 // claudeBinary is the CLI itself; the wrapper package would need Node and a script at
@@ -55,6 +56,8 @@ type place struct {
 	srv  *fakemodel.Server
 	home string
 	cwd  string
+	// agent is the ACP agent that is configured here; "": none.
+	agent protocol.HarnessID
 	// state is where a gateway keeps its log; "": in memory.
 	state string
 }

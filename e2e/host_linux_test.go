@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"agent-server/client"
@@ -42,6 +43,9 @@ func (p place) spawn(t *testing.T) *host {
 	var talk bytes.Buffer
 	if cli, err := cliPath(codexBinary); err == nil {
 		args = append(args, "--codex-path", cli)
+	}
+	if a := acpAgentOf(p.agent); a != nil {
+		args = append(args, "--acp-agent", string(a.id)+"="+strings.Join(a.command(t), " "))
 	}
 	cmd := exec.Command(binary(t), args...)
 	cmd.Env, cmd.Dir, cmd.Stderr = p.environ(t), p.cwd, &talk
@@ -97,6 +101,9 @@ func (p place) harnesses(t *testing.T) []gateway.Registration {
 	if cli, err := cliPath(claudeBinary); err == nil {
 		list = append(list, gateway.Registration{Harness: claudecode.New(claudecode.Options{}), Path: cli})
 	}
+	if a := acpAgentOf(p.agent); a != nil {
+		list = append(list, a.registration(t))
+	}
 	return append(list, codexHarnesses()...)
 }
 
@@ -104,7 +111,11 @@ func (p place) harnesses(t *testing.T) []gateway.Registration {
 // offline.
 func (p place) environ(t *testing.T) []string {
 	t.Helper()
-	return append(claudeEnv(p.srv, p.home), p.codexEnv(t)...)
+	env := append(claudeEnv(p.srv, p.home), p.codexEnv(t)...)
+	if a := acpAgentOf(p.agent); a != nil {
+		env = append(env, a.settings(t, p)...)
+	}
+	return env
 }
 
 // end ends client and gateway, and wants nothing left of either.

@@ -9,8 +9,10 @@ installed() {
 	node -e '
 		const read = path => JSON.parse(require("fs").readFileSync(path)).packages
 		const want = read("package-lock.json"), have = read("node_modules/.package-lock.json")
-		for (const [path, {integrity}] of Object.entries(want))
-			if (path && have[path]?.integrity !== integrity) process.exit(1)
+		for (const [path, {integrity, optional}] of Object.entries(want)) {
+			if (!path || optional && !have[path]) continue // optional: for another system
+			if (have[path]?.integrity !== integrity) process.exit(1)
+		}
 	' 2>/dev/null
 }
 

@@ -33,6 +33,7 @@ func (h harnessUnderTest) record(t *testing.T, s scenario) {
 		return
 	}
 	p := newPlace(t)
+	p.agent = h.id
 	raw := s.recorded(t, p, h.id)
 	host, err := os.Hostname()
 	if err != nil {
@@ -87,6 +88,9 @@ func harnessOf(id protocol.HarnessID) harness.Harness {
 		return codexappserver.New(codexappserver.Options{})
 	case protocol.HarnessCodexSDK:
 		return codexexec.New()
+	}
+	if acpAgentOf(id) != nil {
+		return acp.New(acp.Agent{ID: id})
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ type harnessUnderTest struct {
 	version func(t *testing.T) (name, version string)
 }
 
-var harnessesUnderTest = []harnessUnderTest{{
+var harnessesUnderTest = slices.Concat([]harnessUnderTest{{
 	id: protocol.HarnessDemo, scenarios: demoScenarios,
 	require: func(*testing.T) {},
 	version: func(*testing.T) (string, string) { return "demo agent", "(built in)" },
@@ -81,7 +81,7 @@ var harnessesUnderTest = []harnessUnderTest{{
 	id: protocol.HarnessCodexAppServer, scenarios: codexScenarios, require: requireCodex, version: codexVersion,
 }, {
 	id: protocol.HarnessCodexSDK, scenarios: codexExecScenarios, require: requireCodex, version: codexVersion,
-}}
+}}, acpUnderTest)
 
 // Each scenario of each harness, on the command itself. After each the stream is
 // verified and no process is left.
@@ -106,6 +106,7 @@ func (h harnessUnderTest) try(t *testing.T, s scenario) {
 		h.record(t, s)
 	case s.unsupported == "":
 		p := newPlace(t)
+		p.agent = h.id
 		s.run(t, p, h.id, func() *host { return p.spawn(t) })
 	}
 }
@@ -115,7 +116,7 @@ func (c *chat) child() inmate {
 	c.t.Helper()
 	var found []inmate
 	for _, i := range c.place.inmates(c.t) {
-		if strings.HasSuffix(i.cmdline, " demo-agent") || strings.Contains(i.cmdline, "--output-format=stream-json") || isCodex(i.cmdline) {
+		if strings.HasSuffix(i.cmdline, " demo-agent") || strings.Contains(i.cmdline, "--output-format=stream-json") || isCodex(i.cmdline) || isACPAgent(i.cmdline) {
 			found = append(found, i)
 		}
 	}
