@@ -66,6 +66,14 @@ type Quirks struct {
 	// Untold: which modes and models it has is told to nobody. The embedded agent shows
 	// what every client of the base protocol knows, and no more.
 	Untold bool
+	// LeavesTools: a command that runs when its turn is cancelled runs on, and nobody
+	// says how it ended. The process is let go with all it has started; the next turn
+	// has a new one, in which the session is gone on with.
+	LeavesTools bool
+	// CallInInput: the inputs it asks about name the call as well: members that are
+	// others each time, for the same command. They are left out of what is asked, or
+	// no rule would ever hold.
+	CallInInput bool
 }
 
 // New is the harness of one agent.

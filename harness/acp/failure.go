@@ -20,7 +20,7 @@ const (
 // failed is an error answer as a turn's error. what says what failed, for
 // errors whose own words do not; "" where they do.
 func failed(e *rpcline.Error, what string) protocol.TurnError {
-	message := e.Message
+	message := bodyOf(e.Message).said
 	if detail := detailOf(e.Data); detail != "" && !strings.Contains(message, detail) {
 		message = strings.Trim(message+": "+detail, ": ")
 	}
@@ -36,9 +36,31 @@ func failed(e *rpcline.Error, what string) protocol.TurnError {
 // detailOf is the sentence that agents put into an error's data; "" for none.
 func detailOf(data jsontext.Value) string {
 	if data.Kind() == '"' {
-		return protocol.Unquote(data)
+		return bodyOf(protocol.Unquote(data)).said
 	}
-	return saidIn(data, "message", "details", "error", "detail")
+	return bodyOf(saidIn(data, "message", "details", "error", "detail")).said
+}
+
+// body is a model API's error answer, which some agents hand on as it came.
+type body struct {
+	// said is its sentence, or the whole text where that is no such answer.
+	said string
+	// kind is the API's word for the fault; "" for none.
+	kind string
+}
+
+// bodyOf reads a text that may be one.
+func bodyOf(message string) body {
+	inner := read[struct {
+		Error struct {
+			Message text `json:"message"`
+			Type    text `json:"type"`
+		} `json:"error"`
+	}](jsontext.Value(message)).Error
+	if inner.Message == "" {
+		return body{said: message}
+	}
+	return body{string(inner.Message), string(inner.Type)}
 }
 
 // categoryOf is what kind of fault an error is: by the protocol's codes, by HTTP
@@ -57,6 +79,9 @@ func categoryOf(e *rpcline.Error) protocol.ErrorCategory {
 		return c
 	}
 	if c := dataCategory(e.Data); c != "" {
+		return c
+	}
+	if c := dataWords[bodyOf(saidIn(e.Data, "message")).kind]; c != "" {
 		return c
 	}
 	return textCategory(e.Message + " " + detailOf(e.Data))
@@ -89,6 +114,9 @@ var dataWords = map[string]protocol.ErrorCategory{
 	"rate_limit":              protocol.CategoryRateLimit,
 	"context_window_exceeded": protocol.CategoryContextLimit,
 	"invalid_request":         protocol.CategoryInvalidRequest,
+	"invalid_request_error":   protocol.CategoryInvalidRequest,
+	"authentication_error":    protocol.CategoryAuth,
+	"rate_limit_exceeded":     protocol.CategoryRateLimit,
 	"bad_request":             protocol.CategoryInvalidRequest,
 	"model_not_found":         protocol.CategoryInvalidRequest,
 	"overloaded":              protocol.CategoryUpstream,

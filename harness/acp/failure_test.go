@@ -40,6 +40,8 @@ func TestFailures(t *testing.T) {
 		{"data that is text", -32603, "x", `"y"`, protocol.CategoryInternal, "x: y"},
 		{"data that says it again", -32603, "it broke", `{"message":"broke"}`, protocol.CategoryInternal, "it broke"},
 		{"no words", -32603, "", `{"message":"why"}`, protocol.CategoryInternal, "why"},
+		{"an answer of the model's in codex", -32603, "Internal error", `{"message":"{\"error\":{\"message\":\"scripted\",\"type\":\"invalid_request_error\"}}","codex_error_info":"other"}`, protocol.CategoryInvalidRequest, "Internal error: scripted"},
+		{"an answer of the model's in gemini", 400, `{"error":{"code":400,"message":"scripted","status":"INVALID_ARGUMENT"}}`, "", protocol.CategoryInvalidRequest, "scripted"},
 		{"nothing", 0, "", "", protocol.CategoryInternal, "the agent gave no reason"},
 	}
 	for _, tt := range tests {

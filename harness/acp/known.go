@@ -50,12 +50,15 @@ var (
 		Capabilities: able(),
 		Quirks:       Quirks{Grace: lateChunks},
 	}
-	// codex is codex-acp. Rejecting once ends the whole turn; that is its own word.
+	// codex is codex-acp. Rejecting once ends the whole turn; that is its own word
+	// (fixtures/codex-acp/permission_reject). Its "always" is a rule on disk, and it
+	// numbers its calls in their inputs (permission_always); what it runs outlives a
+	// cancel (cancel_in_tool).
 	codex = Agent{
 		ID: "codex-acp", Login: "codex login", Executable: "codex-acp", APIKeyEnv: "OPENAI_API_KEY",
 		PassEnv:      []string{"CODEX_*", "OPENAI_*"},
 		Capabilities: able(),
-		Quirks:       Quirks{AlwaysOnDisk: true},
+		Quirks:       Quirks{AlwaysOnDisk: true, LeavesTools: true, CallInInput: true},
 	}
 	// copilot never fails a turn: what went wrong, it says.
 	copilot = Agent{
@@ -65,7 +68,8 @@ var (
 		Quirks:       Quirks{ErrorText: true},
 	}
 	cursor = Agent{ID: "cursor", Executable: "cursor-agent", Args: []string{"acp"}, APIKeyEnv: "CURSOR_API_KEY", PassEnv: []string{"CURSOR_*"}}
-	// gemini says that it opens old sessions, and fails.
+	// gemini says that it opens old sessions, and fails (fixtures/gemini/crash,
+	// resume_fallback).
 	gemini = Agent{
 		ID: "gemini", Executable: "gemini", Args: []string{"--acp"}, APIKeyEnv: "GEMINI_API_KEY",
 		Env:           []string{"GEMINI_CLI_NO_RELAUNCH=true"}, // one process, which hears its signals
@@ -79,13 +83,16 @@ var (
 	}
 	goose = Agent{ID: "goose", Executable: "goose", Args: []string{"acp"}, PassEnv: []string{"GOOSE_*"}}
 	kimi  = Agent{ID: "kimi", Executable: "kimi", Args: []string{"acp"}, PassEnv: []string{"KIMI_*"}}
-	// opencode allows everything unless its own configuration says otherwise.
+	// opencode allows everything unless its own configuration says otherwise. It takes
+	// long to start.
 	opencode = Agent{
 		ID: "opencode", Login: "opencode auth login", Executable: "opencode", Args: []string{"acp"},
 		Env:          []string{"OPENCODE_DISABLE_AUTOUPDATE=1"},
 		PassEnv:      []string{"OPENCODE_*", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"},
 		Capabilities: with(func(c *protocol.AgentCapabilities) { c.ThinkingLevels = true }),
-		Quirks:       Quirks{Grace: lateChunks},
+		// A minute was not enough on a busy machine.
+		HandshakeTimeout: 3 * time.Minute,
+		Quirks:           Quirks{Grace: lateChunks},
 	}
 	pi = Agent{ID: "pi", Executable: "pi-acp", PassEnv: []string{"PI_*"}}
 	// qwen has an "always" for the project and one for the user, both on disk.

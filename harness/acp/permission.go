@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"maps"
 	"slices"
 
 	"agent-server/harness"
@@ -58,11 +59,16 @@ func (t *translator) ask(m rpcline.Message) {
 	asked := harness.Asked{Request: string(m.ID), Options: options, Always: !t.agent.Quirks.AlwaysOnDisk}
 	if u := read[toolCall](p.ToolCall); u.ID != "" && !t.isLeft(string(u.ID)) {
 		a.call = string(u.ID)
-		t.describeAsk(&asked, t.upsert(u))
+		tl := t.upsert(u)
+		tl.content = diffs(tl.content)
+		t.describeAsk(&asked, tl)
 	} else {
 		asked.Title, asked.Kind = string(u.Title), protocol.ToolKind(u.Kind)
 		asked.RawInput, asked.Locations = asObject(u.RawInput, "rawInput"), locations(u.Locations)
 		asked.Files = diffed(toolContent(u.Content))
+	}
+	if t.agent.Quirks.CallInInput {
+		asked.RawInput = withoutCall(asked.RawInput)
 	}
 	t.asks = append(t.asks, a)
 	t.emit(asked)
@@ -72,6 +78,30 @@ func (t *translator) ask(m rpcline.Message) {
 func (t *translator) isLeft(call string) bool {
 	_, left := t.left.recall(call)
 	return left
+}
+
+// callMembers are those of an input that name the call, and say nothing of what it
+// does.
+var callMembers = []string{"call_id", "turn_id", "process_id", "started_at_ms"}
+
+// withoutCall is an input without what names the call.
+func withoutCall(input protocol.Object) protocol.Object {
+	members := read[map[string]jsontext.Value](jsontext.Value(input))
+	if members == nil {
+		return input
+	}
+	for _, name := range callMembers {
+		delete(members, name)
+	}
+	out := protocol.Object{'{'}
+	for i, name := range slices.Sorted(maps.Keys(members)) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(protocol.AppendString(out, name), ':')
+		out = append(out, members[name]...)
+	}
+	return append(out, '}')
 }
 
 // askOf is the place of an open request; -1 where it is none.

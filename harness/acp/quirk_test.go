@@ -158,3 +158,66 @@ func TestKnownAgents(t *testing.T) {
 		t.Error("the rows are out of order")
 	}
 }
+
+const runs = `{"sessionUpdate":"tool_call","toolCallId":"c","title":"sleep","status":"in_progress"}`
+
+// TestLeavesTools: where a cancel leaves a command running, the process goes with it;
+// where none runs, or the turn ended by itself, it stays.
+func TestLeavesTools(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		quirk, tool bool
+		answer      string
+		want        harness.Process
+	}{
+		"cancelled":          {true, true, `"result":{"stopReason":"cancelled"}`, harness.Stop},
+		"no tool":            {true, false, `"result":{"stopReason":"cancelled"}`, harness.Keep},
+		"ended":              {true, true, `"result":{"stopReason":"end_turn"}`, harness.Keep},
+		"of another agent's": {false, true, `"result":{"stopReason":"cancelled"}`, harness.Keep},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := quirky(t, Quirks{LeavesTools: c.quirk})
+			if c.tool {
+				f.update(runs)
+			}
+			f.answer("session/prompt", c.answer)
+			if f.process != c.want {
+				t.Errorf("the process is to %v, want %v", f.process, c.want)
+			}
+		})
+	}
+}
+
+// TestCallInInput: what is asked holds what the command does, not which call it is.
+func TestCallInInput(t *testing.T) {
+	t.Parallel()
+	const ask = `{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s-1","toolCall":{"toolCallId":"c","title":"x",` +
+		`"rawInput":{"turn_id":"t","command":["ls"],"call_id":"c","cwd":"/"}},"options":[{"optionId":"o","name":"O","kind":"allow_once"}]}}`
+	for quirk, want := range map[bool]string{
+		true: `{"command":["ls"],"cwd":"/"}`, false: `{"turn_id":"t","command":["ls"],"call_id":"c","cwd":"/"}`,
+	} {
+		f := quirky(t, Quirks{CallInInput: quirk})
+		f.line(ask)
+		i := slices.IndexFunc(f.updates, func(u harness.Update) bool { _, is := u.(harness.Asked); return is })
+		if got := string(f.updates[i].(harness.Asked).RawInput); got != want {
+			t.Errorf("asked about %s, want %s", got, want)
+		}
+	}
+}
+
+// A text that comes with a question is no result, and neither is the frame around an
+// empty one; a diff that comes with it is shown with the result.
+func TestQuestionIsNoResult(t *testing.T) {
+	t.Parallel()
+	const ask = `{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s-1","toolCall":{"toolCallId":"c","title":"x",` +
+		`"content":[{"type":"content","content":{"type":"text","text":"May I?"}},{"type":"diff","path":"/f","newText":"n"}]},` +
+		`"options":[{"optionId":"o","name":"O","kind":"allow_once"}]}}`
+	f := quirky(t, Quirks{})
+	f.line(ask)
+	f.update(`{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed","rawOutput":{"formatted_output":"","exit_code":0}}`)
+	done := f.updates[len(f.updates)-1].(harness.ToolSet).State.(*protocol.CompletedState)
+	if done.Output != "" || len(done.Content) != 1 {
+		t.Errorf("completed with %q and %v", done.Output, done.Content)
+	}
+}

@@ -1,6 +1,8 @@
 package acp
 
 import (
+	"slices"
+
 	"agent-server/harness"
 	"agent-server/protocol"
 
@@ -245,6 +247,13 @@ func (tl *tool) state() protocol.ToolState {
 		return &protocol.CancelledState{Input: tl.input}
 	}
 	return &protocol.PendingState{}
+}
+
+// toolRuns says whether a call is at work.
+func (t *translator) toolRuns() bool {
+	return slices.ContainsFunc(t.order, func(call string) bool {
+		return t.tools[call].status == protocol.ToolInProgress
+	})
 }
 
 // endTools ends what is still open when the turn does: as cancelled where that

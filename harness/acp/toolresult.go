@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"slices"
 	"strings"
 
 	"agent-server/protocol"
@@ -45,6 +46,15 @@ func diffed(content []protocol.ToolContent) (files []string) {
 	return files
 }
 
+// diffs are those among some content. The texts that come with a question are about
+// it: they are no result.
+func diffs(content []protocol.ToolContent) []protocol.ToolContent {
+	return slices.DeleteFunc(slices.Clone(content), func(c protocol.ToolContent) bool {
+		_, is := c.(*protocol.DiffContent)
+		return !is
+	})
+}
+
 // oldText is what a diff replaces: agents write null, "" or nothing for a file
 // that is new.
 func oldText(raw jsontext.Value) *string {
@@ -82,14 +92,17 @@ func (tl *tool) outputText() string {
 	if tl.output.Kind() == '"' {
 		return protocol.Unquote(tl.output)
 	}
-	if said := saidIn(tl.output, "formatted_output", "aggregated_output", "output", "stdout"); said != "" {
+	if said := saidIn(tl.output, outputMembers...); said != "" {
 		return said
 	}
-	if said := tl.contentText(); said != "" {
-		return said
+	if said := tl.contentText(); said != "" || hasText(tl.output, outputMembers...) {
+		return said // the call has said nothing, and that is its result
 	}
 	return string(object(tl.output))
 }
+
+// outputMembers are where agents put a result's text.
+var outputMembers = []string{"formatted_output", "aggregated_output", "output", "stdout"}
 
 // errorText is why the call failed; never "".
 func (tl *tool) errorText() string {
@@ -117,6 +130,12 @@ func (tl *tool) contentText() string {
 		}
 	}
 	return strings.Join(texts, "\n")
+}
+
+// hasText says whether one of some members is a string.
+func hasText(raw jsontext.Value, members ...string) bool {
+	values := read[map[string]jsontext.Value](raw)
+	return slices.ContainsFunc(members, func(name string) bool { return values[name].Kind() == '"' })
 }
 
 // saidIn is the first of some members that is a string with anything in it.

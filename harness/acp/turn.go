@@ -69,6 +69,9 @@ func (t *translator) endGrace() {
 // finish ends the turn.
 func (t *translator) finish(end harness.Finished) {
 	t.closePart()
+	if t.agent.Quirks.LeavesTools && end.Reason == protocol.StopCancelled && t.toolRuns() {
+		t.out.Process = harness.Stop
+	}
 	t.leave(end.Reason == protocol.StopCancelled)
 	end.Cost = t.spent.sinceBegin()
 	t.emit(end)
