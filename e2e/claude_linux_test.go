@@ -221,4 +221,4 @@ func reasonOf(result object) string {
 
 // patience bounds every wait of these tests. It is no expectation of speed: the CLI needs
 // seconds to start on a busy machine.
-const patience = 90 * time.Second
+const patience = 180 * time.Second

@@ -33,7 +33,11 @@ var clientOptions = client.Options{Name: "e2e", OpenHarnesses: true}
 // spawn starts the gateway as a client would: the command itself, on stdio.
 func (p place) spawn(t *testing.T) *host {
 	t.Helper()
-	args := []string{"serve", "--stdio", "--log-level", "info"}
+	args := []string{"serve"}
+	if a := acpAgentOf(p.agent); a != nil {
+		args = append(args, "--acp-agent", string(a.id)+"="+strings.Join(a.command(t), " "))
+	}
+	args = append(args, "--stdio", "--log-level", "info")
 	if cli, err := cliPath(claudeBinary); err == nil {
 		args = append(args, "--claude-path", cli)
 	}
@@ -43,9 +47,6 @@ func (p place) spawn(t *testing.T) *host {
 	var talk bytes.Buffer
 	if cli, err := cliPath(codexBinary); err == nil {
 		args = append(args, "--codex-path", cli)
-	}
-	if a := acpAgentOf(p.agent); a != nil {
-		args = append(args, "--acp-agent", string(a.id)+"="+strings.Join(a.command(t), " "))
 	}
 	cmd := exec.Command(binary(t), args...)
 	cmd.Env, cmd.Dir, cmd.Stderr = p.environ(t), p.cwd, &talk

@@ -11,10 +11,7 @@ import (
 
 	"agent-server/fixtures"
 	"agent-server/harness"
-	"agent-server/harness/acp"
-	"agent-server/harness/claudecode"
-	"agent-server/harness/codexappserver"
-	"agent-server/harness/codexexec"
+	"agent-server/internal/harnesses"
 	"agent-server/protocol"
 )
 
@@ -78,22 +75,7 @@ func (s scenario) recorded(t *testing.T, p place, id protocol.HarnessID) fixture
 
 // harnessOf is the translator that a fixture is played with: nothing of the place
 // it was recorded in is in it.
-func harnessOf(id protocol.HarnessID) harness.Harness {
-	switch id {
-	case protocol.HarnessDemo:
-		return acp.New(acp.Agent{ID: id})
-	case protocol.HarnessClaudeCode:
-		return claudecode.New(claudecode.Options{})
-	case protocol.HarnessCodexAppServer:
-		return codexappserver.New(codexappserver.Options{})
-	case protocol.HarnessCodexSDK:
-		return codexexec.New()
-	}
-	if acpAgentOf(id) != nil {
-		return acp.New(acp.Agent{ID: id})
-	}
-	return nil
-}
+func harnessOf(id protocol.HarnessID) harness.Harness { return harnesses.Find(id) }
 
 // lockedVersion is the version of a CLI's package in package.json.
 func lockedVersion(t *testing.T, name string) string {

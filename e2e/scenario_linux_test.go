@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,8 @@ type scenario struct {
 	edit func(native string) string
 	// edited says how, for the README.
 	edited string
+	// alone: it cannot be played in a session in which others were.
+	alone bool
 	// story is what must come of it.
 	story []string
 	// unsupported is why the harness has no such scenario; the rest is empty then.
@@ -61,6 +64,9 @@ func (s scenario) run(t *testing.T, p place, harness protocol.HarnessID, open fu
 type harnessUnderTest struct {
 	id        protocol.HarnessID
 	scenarios []scenario
+	// slow: its process takes long to start. Its scenarios share one where they can,
+	// and have one each only to be recorded.
+	slow bool
 	// require skips the test where the harness is not here.
 	require func(t *testing.T)
 	// version is the name and the version of what is here.
@@ -88,12 +94,48 @@ var harnessesUnderTest = slices.Concat([]harnessUnderTest{{
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	for _, h := range harnessesUnderTest {
-		for _, s := range h.scenarios {
+		for _, s := range h.played() {
 			t.Run(string(h.id)+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
 				h.try(t, s)
 			})
 		}
+	}
+}
+
+// played are the scenarios as the test plays them.
+func (h harnessUnderTest) played() []scenario {
+	if !h.slow || *record {
+		return h.scenarios
+	}
+	var apart []scenario
+	one := scenario{name: "one_session"}
+	var plays []func(*chat)
+	for _, s := range h.scenarios {
+		if s.alone || s.unsupported != "" {
+			apart = append(apart, s)
+			continue
+		}
+		plays, one.story = append(plays, s.play), append(one.story, s.story...)
+	}
+	one.play = func(c *chat) {
+		for _, play := range plays {
+			play(c)
+			c.clear()
+		}
+	}
+	return append(apart, one)
+}
+
+// clear empties the working folder.
+func (c *chat) clear() {
+	c.t.Helper()
+	left, err := filepath.Glob(filepath.Join(c.place.cwd, "*"))
+	for _, path := range left {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	if err != nil {
+		c.t.Fatal(err)
 	}
 }
 
