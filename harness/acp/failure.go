@@ -122,6 +122,7 @@ var dataWords = map[string]protocol.ErrorCategory{
 	"overloaded":              protocol.CategoryUpstream,
 	"server_overloaded":       protocol.CategoryUpstream,
 	"server_error":            protocol.CategoryUpstream,
+	"APIError":                protocol.CategoryUpstream, // of opencode, which drops the status
 	"internal_server_error":   protocol.CategoryUpstream,
 }
 
@@ -129,10 +130,13 @@ var dataWords = map[string]protocol.ErrorCategory{
 func dataCategory(data jsontext.Value) protocol.ErrorCategory {
 	d := read[struct {
 		ErrorKind text           `json:"errorKind"`
+		ErrorName text           `json:"errorName"`
 		Codex     jsontext.Value `json:"codex_error_info"`
 	}](data)
-	if c := dataWords[string(d.ErrorKind)]; c != "" {
-		return c
+	for _, word := range []text{d.ErrorKind, d.ErrorName} {
+		if c := dataWords[string(word)]; c != "" {
+			return c
+		}
 	}
 	if d.Codex.Kind() == '"' {
 		return dataWords[protocol.Unquote(d.Codex)]

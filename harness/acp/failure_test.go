@@ -42,6 +42,7 @@ func TestFailures(t *testing.T) {
 		{"no words", -32603, "", `{"message":"why"}`, protocol.CategoryInternal, "why"},
 		{"an answer of the model's in codex", -32603, "Internal error", `{"message":"{\"error\":{\"message\":\"scripted\",\"type\":\"invalid_request_error\"}}","codex_error_info":"other"}`, protocol.CategoryInvalidRequest, "Internal error: scripted"},
 		{"an answer of the model's in gemini", 400, `{"error":{"code":400,"message":"scripted","status":"INVALID_ARGUMENT"}}`, "", protocol.CategoryInvalidRequest, "scripted"},
+		{"a name of opencode's", -32603, "Internal error: scripted", `{"service":"session","errorName":"APIError"}`, protocol.CategoryUpstream, "Internal error: scripted"},
 		{"nothing", 0, "", "", protocol.CategoryInternal, "the agent gave no reason"},
 	}
 	for _, tt := range tests {
