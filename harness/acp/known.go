@@ -83,8 +83,8 @@ var (
 	}
 	goose = Agent{ID: "goose", Executable: "goose", Args: []string{"acp"}, PassEnv: []string{"GOOSE_*"}}
 	kimi  = Agent{ID: "kimi", Executable: "kimi", Args: []string{"acp"}, PassEnv: []string{"KIMI_*"}}
-	// opencode allows everything unless its own configuration says otherwise. It takes
-	// long to start.
+	// opencode allows everything unless its own configuration says otherwise. A refusal
+	// ends its turn (fixtures/opencode/permission_reject). It takes long to start.
 	opencode = Agent{
 		ID: "opencode", Login: "opencode auth login", Executable: "opencode", Args: []string{"acp"},
 		Env:          []string{"OPENCODE_DISABLE_AUTOUPDATE=1"},
