@@ -343,7 +343,7 @@ var opencodeScenarios = dialect{
 		"unknown_line":              {"text: a", "ended end_turn"},
 		"resume_ok":                 {"resumed true", "text: and after", "ended end_turn"},
 		"resume_fallback":           {"resumed false", "text: and after", "ended end_turn"},
-		"model_error":               {"error upstream", "ended error", "text: and after", "ended end_turn"},
+		"model_error":               {"error _upstream", "ended error", "text: and after", "ended end_turn"},
 	},
 }.scenarios()
 
