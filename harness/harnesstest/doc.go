@@ -32,6 +32,8 @@ type Subject struct {
 	// Lent: they are another harness's that speaks the same protocol, so that what
 	// was written then is not what is written now.
 	Lent bool
+	// Seed draws other places, and other lines that are cut and changed.
+	Seed uint64
 	// Exhaustive: every trouble at every place; else a few places each.
 	Exhaustive bool
 }

@@ -11,13 +11,17 @@ import (
 	"agent-server/internal/harnesses"
 )
 
-// exhaustive tries every trouble at every place; it takes minutes.
-var exhaustive = flag.Bool("exhaustive", false, "try every trouble at every place")
+var (
+	// exhaustive tries every trouble at every place; it takes minutes.
+	exhaustive = flag.Bool("exhaustive", false, "try every trouble at every place")
+	// seed draws others than those that are drawn always.
+	seed = flag.Uint64("seed", 0, "draw other places and other changes")
+)
 
 // subject is a row of the table, as it is judged.
 func subject(e harnesses.Entry) harnesstest.Subject {
 	dir := filepath.Join("..", "..", "fixtures")
-	s := harnesstest.Subject{Harness: e.Harness, Fixtures: filepath.Join(dir, string(e.ID())), Exhaustive: *exhaustive}
+	s := harnesstest.Subject{Harness: e.Harness, Fixtures: filepath.Join(dir, string(e.ID())), Exhaustive: *exhaustive, Seed: *seed}
 	if _, err := os.Stat(s.Fixtures); err != nil {
 		s.Fixtures, s.Lent = filepath.Join(dir, string(cmp.Or(e.Lent, e.ID()))), true
 	}

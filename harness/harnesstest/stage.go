@@ -49,6 +49,8 @@ type stage struct {
 	cfg protocol.RunConfig
 	// own: the open turn is one that the harness opened.
 	own bool
+	// mad: each further line may be another than it was.
+	mad bool
 	// cut: the harness writes no more.
 	cut bool
 
@@ -325,7 +327,7 @@ func (s *stage) fitted(r *recording, in session.Input) session.Input {
 		if live == 0 || s.cut {
 			return nil
 		}
-		return session.NativeLine{Gen: live, Line: []byte(s.names.line(string(in.Line)))}
+		return session.NativeLine{Gen: live, Line: s.maddened([]byte(s.names.line(string(in.Line))))}
 	case session.Exited:
 		if live != 0 {
 			s.kill(in.Status)

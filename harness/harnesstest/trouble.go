@@ -38,6 +38,8 @@ var troubles = []trouble{
 	{name: "is cut", line: func(s *stage, line []byte) { s.line(line[:s.rng.IntN(len(line)+1)]) }},
 	{name: "changes", line: func(s *stage, line []byte) { s.line(changed(s.rng, line)) }},
 	{name: "talks", do: func(s *stage) { s.line([]byte(noise[s.rng.IntN(len(noise))])) }},
+	{name: "goes mad", do: func(s *stage) { s.mad = true }},
+	{name: "goes mad and is cancelled", do: func(s *stage) { s.mad = true; cancel(s) }},
 	{name: "is cancelled", do: cancel},
 	{name: "is cancelled and falls silent", do: cancel, over: true},
 	{name: "is cancelled and exits", do: func(s *stage) { cancel(s); exit(harness.ExitStatus{Code: 130})(s) }, over: true},
@@ -80,6 +82,22 @@ func (s *stage) line(line []byte) {
 	}
 }
 
+// maddened is a line of a harness that has gone mad: now and then another than it was.
+func (s *stage) maddened(line []byte) []byte {
+	if !s.mad || len(line) == 0 {
+		return line
+	}
+	switch s.rng.IntN(8) {
+	case 0:
+		return line[:s.rng.IntN(len(line))]
+	case 1, 2, 3:
+		return changed(s.rng, line)
+	case 4:
+		return []byte(noise[s.rng.IntN(len(noise))])
+	}
+	return line
+}
+
 // trial is one run of a recording: as it was, where trouble is nil.
 type trial struct {
 	scenario string
@@ -111,11 +129,11 @@ func (s Subject) sample() int {
 func (s Subject) cases(r *recording) []trial {
 	all := []trial{{scenario: r.scenario}}
 	for k := range troubles {
-		rng := rand.New(rand.NewPCG(uint64(k), uint64(len(r.lines))))
+		rng := rand.New(rand.NewPCG(uint64(k), uint64(len(r.lines))^s.Seed<<32))
 		places := rng.Perm(len(r.lines))
 		places = places[:min(s.sample(), len(places))]
 		for _, place := range places {
-			all = append(all, trial{r.scenario, &troubles[k], place, uint64(k)<<32 | uint64(place)})
+			all = append(all, trial{r.scenario, &troubles[k], place, s.Seed<<48 ^ uint64(k)<<32 ^ uint64(place)})
 		}
 	}
 	return all
