@@ -29,6 +29,8 @@ type Resolution struct {
 	By string
 	// Verdict is what the harness is told.
 	Verdict Verdict
+	// Kept says that a standing rule has come of it.
+	Kept bool
 }
 
 // Standing is the verdict of a standing rule on r; false where none matches and
@@ -64,7 +66,7 @@ func (b *Broker) Resolve(id string, o protocol.PermissionOutcome) (Resolution, b
 		return Resolution{}, false
 	}
 	res := decide(r, o)
-	b.keep(res)
+	res.Kept = b.keep(res)
 	return res, true
 }
 

@@ -83,6 +83,9 @@ type Batch struct {
 	Admission *Admission
 	// Facts take the place of what was known of the session; nil: nothing new.
 	Facts *Facts
+	// State is what goes on in the session behind the batch; StateUnknown: what was
+	// said before holds.
+	State State
 	// Records are contiguous from the session's next seq.
 	Records []Record
 	// Running is the Turn mark of the turn that runs after this batch; pruning
@@ -114,6 +117,24 @@ type Facts struct {
 	Cwd string
 }
 
+// State is what goes on in a session, as its owner has said with its last append:
+// what it must know that finds the session there without an owner.
+type State int
+
+const (
+	// StateUnknown: nobody has said; the session's last event tells.
+	StateUnknown State = iota
+	// StateClosed: the session has ended; what comes is another life.
+	StateClosed
+	// StateIdle: it is open, and nothing in it has to be ended.
+	StateIdle
+	// StateBusy: it is open, and has begun what its owner is to end.
+	StateBusy
+)
+
+// Open says that the session was not closed, as far as was said.
+func (s State) Open() bool { return s == StateIdle || s == StateBusy }
+
 // Identity is what a log knows of itself. Each engine has it.
 type Identity interface {
 	// ID is stable while the logs survive: one process, or one store.
@@ -136,8 +157,8 @@ type Catalog interface {
 }
 
 // Releaser is told which sessions nobody has open any more. Engines that let
-// whole sessions go by age, size or number have it: they spare one that this
-// process has opened, or appended to, until it is released.
+// whole sessions go by age, size or number have it: they spare one whose state is
+// open, and one that this process has opened, or appended to, until it is released.
 type Releaser interface {
 	// Release says that the session is closed, or forgotten, here. The next Open
 	// or Append holds it again.
@@ -150,6 +171,8 @@ type Summary struct {
 	Session string
 	// Facts are as they were last appended.
 	Facts Facts
+	// State is the last one said.
+	State State
 	// First and Latest are the lowest seq held and the head.
 	First, Latest int64
 	// CreatedAt and UpdatedAt are the times of its first and last append, epoch ms.
@@ -164,6 +187,10 @@ type Info struct {
 	NextSeq int64
 	// Admissions are all that the log holds for the session.
 	Admissions []Admission
+	// Facts are as they were last appended.
+	Facts Facts
+	// State is the last one said; StateUnknown of a session never seen, or removed.
+	State State
 }
 
 // ErrGone is returned for a read whose cursor lies below what is still held.

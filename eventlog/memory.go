@@ -57,7 +57,7 @@ func (m *Memory) Open(session string) (Info, error) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	info := Info{NextSeq: s.next, Admissions: append([]Admission(nil), s.admissions...)}
+	info := Info{NextSeq: s.next, Admissions: append([]Admission(nil), s.admissions...), Facts: s.facts, State: s.state}
 	if !s.holds() && s.lost > 0 {
 		return info, ErrPruned
 	}

@@ -17,6 +17,7 @@ type memorySession struct {
 	next, lost int64
 	admissions []Admission
 	facts      Facts
+	state      State
 	// createdAt and updatedAt are epoch ms.
 	createdAt, updatedAt int64
 }
@@ -28,6 +29,9 @@ func (s *memorySession) note(b Batch, now int64) {
 	}
 	if b.Facts != nil {
 		s.facts = *b.Facts
+	}
+	if b.State != StateUnknown {
+		s.state = b.State
 	}
 	if s.createdAt == 0 {
 		s.createdAt = now
@@ -106,7 +110,7 @@ func (s *memorySession) remove() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.window.Begin(s.next - 1)
-	s.shelf, s.admissions, s.facts = shelf{}, nil, Facts{}
+	s.shelf, s.admissions, s.facts, s.state = shelf{}, nil, Facts{}, StateUnknown
 	s.lost, s.createdAt, s.updatedAt = s.next-1, 0, 0
 }
 
@@ -114,7 +118,7 @@ func (s *memorySession) remove() {
 func (s *memorySession) summary(id string) (sum Summary, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return Summary{Session: id, Facts: s.facts, First: s.lost + 1, Latest: s.next - 1,
+	return Summary{Session: id, Facts: s.facts, State: s.state, First: s.lost + 1, Latest: s.next - 1,
 		CreatedAt: s.createdAt, UpdatedAt: s.updatedAt, Bytes: s.bytes()}, s.holds()
 }
 

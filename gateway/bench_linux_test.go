@@ -61,7 +61,7 @@ func BenchmarkDelta(b *testing.B) {
 					if len(records) != 1 {
 						b.Fatalf("a delta made %d events, %+v", len(records), out.Diagnostics)
 					}
-					if err := s.append(nil, records); err != nil {
+					if err := s.append(nil, eventlog.StateBusy, records); err != nil {
 						b.Fatal(err)
 					}
 					s.publish(records)
@@ -79,7 +79,7 @@ func benchSession(b *testing.B, h harness.Harness) *rig {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := newSession(g, "session", 1)
+	s := newSession(g, "session", eventlog.Info{NextSeq: 1})
 	s.open(&g.o.Harnesses[0])
 	sub := g.Connect(ConnectOptions{})
 	s.subscribe(sub)
@@ -99,7 +99,7 @@ type rig struct {
 func (r *rig) step(b *testing.B, in session.Input) {
 	out := r.machine.Step(time.Now().UnixMilli(), in)
 	records := r.encoder.records(out.Events)
-	if err := r.append(out.Admit, records); err != nil {
+	if err := r.append(out.Admit, eventlog.StateBusy, records); err != nil {
 		b.Fatal(err)
 	}
 	r.publish(records)

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"encoding/json"
+
 	"agent-server/protocol"
 	"agent-server/reducer"
 )
@@ -22,10 +24,22 @@ func missingEnds(c *reducer.Conversation, id string, now int64) []protocol.Event
 			out = append(out, e.events...)
 		}
 	}
+	if tasksTold(c) > 0 {
+		out = append(out, (&protocol.SessionUpdated{SessionID: id, BackgroundTasks: new(int64), Timestamp: now}).Unknown())
+	}
 	for _, q := range waiting(c) {
 		out = append(out, unqueued(q, now))
 	}
 	return out
+}
+
+// tasksTold is how much was last said to run on beside the turns: it has gone with the
+// process that ran it.
+func tasksTold(c *reducer.Conversation) (n int64) {
+	if told := reducer.SessionInfo(c).BackgroundTasks; told != nil && json.Unmarshal(told, &n) != nil {
+		return 1 // whatever it is, it is not nothing
+	}
+	return n
 }
 
 // ends gathers those of one turn.

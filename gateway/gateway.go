@@ -295,7 +295,10 @@ func (g *Gateway) obtain(id string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(g, id, info.NextSeq)
+	s := newSession(g, id, info)
+	if info.State == eventlog.StateClosed {
+		s.letLogGo() // who only reads it does not keep it
+	}
 	g.sessions[id] = s
 	for sub := range g.subscribers {
 		s.subscribe(sub)

@@ -203,7 +203,7 @@ func (deadLog) Open(string) (eventlog.Info, error) { return eventlog.Info{}, err
 func TestNothingRingsAfterRelease(t *testing.T) {
 	t.Parallel()
 	g := inner(t, deadLog{eventlog.NewMemory(eventlog.MemoryOptions{})})
-	s := newSession(g, "s", 1)
+	s := newSession(g, "s", eventlog.Info{NextSeq: 1})
 	g.sessions["s"] = s
 	s.broken = true
 	if s.usable() || s.mender == nil {
@@ -229,7 +229,7 @@ func (panickingLog) Open(string) (eventlog.Info, error) { panic("the log's secre
 func TestMendingPanics(t *testing.T) {
 	t.Parallel()
 	g := inner(t, panickingLog{eventlog.NewMemory(eventlog.MemoryOptions{})})
-	s := newSession(g, "s", 1)
+	s := newSession(g, "s", eventlog.Info{NextSeq: 1})
 	g.sessions["s"] = s
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,6 +55,8 @@ func (g *Gateway) listed(page []eventlog.Summary, next string, v view) protocol.
 			Status: protocol.SessionClosed, LatestSeq: s.Latest, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt}
 		if live := g.lookup(s.Session); live != nil {
 			live.describe(&e)
+		} else if g.openIn(s.Session, s.State, s.Latest) {
+			e.Status = protocol.SessionIdle
 		}
 		if !v.open && !e.Harness.Base() {
 			e.Harness = protocol.HarnessACP
@@ -73,10 +75,12 @@ func (s *Session) describe(e *protocol.SessionEntry) {
 	defer s.mu.Unlock()
 	e.LatestSeq = s.head.Load()
 	m := s.machine
+	if m != nil || s.dormant() {
+		e.Status = protocol.SessionIdle
+	}
 	if m == nil {
 		return
 	}
-	e.Status = protocol.SessionIdle
 	if id, ok := m.Active(); ok {
 		e.Status, e.ActiveTurnID = protocol.SessionActive, &id
 	}

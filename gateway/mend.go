@@ -10,7 +10,6 @@ import (
 	"agent-server/eventlog"
 	"agent-server/protocol"
 	"agent-server/reducer"
-	"agent-server/session"
 )
 
 // mendEvery is how often a broken session is tried again by itself: those who wait
@@ -81,17 +80,10 @@ func (s *Session) mend() (err error) {
 	if err != nil && !errors.Is(err, eventlog.ErrPruned) {
 		return err
 	}
-	s.next, s.encoder.running = info.NextSeq, 0 // the log's word counts, not ours
-	var stamped []session.Stamped
-	for i, ev := range missingEnds(f.Conversation, s.id, time.Now().UnixMilli()) {
-		stamped = append(stamped, session.Stamped{Seq: s.next + int64(i), Event: ev})
-	}
-	records := s.encoder.records(stamped)
-	if err := s.append(nil, records); err != nil {
+	s.next, s.state, s.encoder.running = info.NextSeq, info.State, 0 // the log's word counts, not ours
+	if err := s.say(eventlog.StateIdle, missingEnds(f.Conversation, s.id, time.Now().UnixMilli())...); err != nil {
 		return fmt.Errorf("appending the missing ends: %w", err)
 	}
-	s.gw.metrics.observe(s.ranAs, stamped)
-	s.publish(records)
 	return nil
 }
 

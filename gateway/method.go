@@ -134,7 +134,8 @@ func (g *Gateway) turnStart(c *call, params []byte) {
 func (g *Gateway) registrationFor(p protocol.TurnStartParams) *Registration {
 	reg := g.registry.find(p.Config.Harness)
 	if p.Config.Harness == protocol.HarnessACP && p.SessionID != nil {
-		if s := g.lookup(*p.SessionID); s != nil {
+		// A session that only the log knows is bound, too.
+		if s, refused := g.known(*p.SessionID); refused == nil {
 			if own := s.bound(); own != nil && !own.Harness.Info().ID.Base() {
 				reg = own
 			}
@@ -220,16 +221,17 @@ func (g *Gateway) permissionRespond(c *call, params []byte) {
 }
 
 // sessionClose: what is closed or was never started is not closed again. The
-// machine says session.ended and answers in one step, so that no other request
-// ever meets a close in flight.
+// machine, or who acts where there is none, says session.ended and answers in one
+// step, so that no other request ever meets a close in flight.
 func (g *Gateway) sessionClose(c *call, params []byte) {
 	p, faults := protocol.DecodeSessionClose(params)
 	if faults != nil {
 		c.fail(protocol.ErrInvalidParams(faults))
 		return
 	}
-	force := p.Force != nil && *p.Force
-	if !g.ask(c, p.SessionID, func(t session.Token) session.Input { return session.Close{Token: t, Force: force} }) {
+	in := session.Close{Force: p.Force != nil && *p.Force}
+	ask := func(t session.Token) session.Input { return session.Close{Token: t, Force: in.Force} }
+	if !g.ask(c, p.SessionID, ask) && !g.closeDormant(c, in, p.SessionID) {
 		c.result(protocol.SessionCloseResult{})
 	}
 }
@@ -243,7 +245,13 @@ func (g *Gateway) ask(c *call, id string, in func(session.Token) session.Input) 
 		return false
 	}
 	token := g.tokens.issue(c, id)
-	switch s.ask(token, in(token)) {
+	return g.settleDoor(s.ask(token, in(token)), token, id)
+}
+
+// settleDoor answers a request that no machine has taken; false, nothing answered,
+// where there is none.
+func (g *Gateway) settleDoor(d door, token session.Token, id string) bool {
+	switch d {
 	case absent:
 		// Nobody has redeemed it meanwhile: only a machine does.
 		return g.tokens.redeem(token) == nil

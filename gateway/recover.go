@@ -11,6 +11,7 @@ import (
 	"agent-server/harness/process"
 	"agent-server/protocol"
 	"agent-server/reducer"
+	"agent-server/session"
 )
 
 // recoverPage is how many sessions are listed at once.
@@ -38,7 +39,7 @@ func (g *Gateway) recover() error {
 			return fmt.Errorf("listing the sessions of the log: %w", err)
 		}
 		for _, sum := range page {
-			if !g.settled(sum.Session, sum.Latest) {
+			if !g.settled(sum) {
 				g.recoverSession(sum.Session)
 			}
 		}
@@ -75,11 +76,14 @@ func (g *Gateway) recoverSession(id string) {
 	}
 }
 
-// settled says whether a session's log shows that nothing of it was going on: its
-// last event is an end behind which nothing waits. (A queued turn starts in the step
-// in which the one before it ends.)
-func (g *Gateway) settled(id string, latest int64) bool {
-	switch g.lastEvent(id, latest) {
+// settled says whether a session's log shows that nothing of it was going on: it was
+// told so or, where it was told nothing, its last event is an end behind which nothing
+// waits. (A queued turn starts in the step in which the one before it ends.)
+func (g *Gateway) settled(sum eventlog.Summary) bool {
+	if sum.State != eventlog.StateUnknown {
+		return sum.State != eventlog.StateBusy
+	}
+	switch g.lastEvent(sum.Session, sum.Latest) {
 	case protocol.TypeTurnEnded, protocol.TypeSessionEnded:
 		return true
 	}
@@ -121,25 +125,31 @@ type origin struct {
 	reg *Registration
 	// native is the conversation that the next process goes on with; "": none.
 	native string
+	// rules are the standing rules that hold.
+	rules []session.Rule
 }
 
 // origin is what the log says of a session that was not closed. One that was begins
 // anew: of its former life only the admissions stay.
-func (s *Session) origin(head int64) origin {
-	if head <= 0 || s.gw.lastEvent(s.id, head) == protocol.TypeSessionEnded {
-		return origin{}
+func (s *Session) origin(info eventlog.Info) (o origin) {
+	head := info.NextSeq - 1
+	if head <= 0 || !s.gw.openIn(s.id, info.State, head) {
+		return o
 	}
-	f, err := s.gw.foldOn(reducer.Folded{}, s.id, head)
-	if err != nil || f.Conversation == nil {
-		return origin{} // pruned, or unreadable: it goes on without its context
+	l, err := s.gw.lifeOf(s.id, head)
+	if err != nil {
+		// Pruned, or unreadable: it goes on without its context.
+		s.gw.zap.Warn("a session's life cannot be read", s.about(zap.Error(err))...)
 	}
-	o := origin{native: f.Conversation.NativeSessionID()}
-	if id := f.Conversation.Harness(); id != "" {
-		o.reg = s.gw.registry.find(id)
+	// Which one it was given is in the log before the harness has said anything.
+	id := l.harness
+	if id == "" {
+		id = protocol.HarnessID(info.Facts.Harness)
 	}
-	if o.reg == nil {
-		o.native = "" // another harness would not know it
+	if o.reg = s.gw.registry.find(id); o.reg == nil {
+		return o // another harness would not know its conversation, nor the tools
 	}
+	o.native, o.rules = l.native, l.rules
 	return o
 }
 

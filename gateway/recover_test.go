@@ -23,8 +23,15 @@ func (surviving) Durable() bool { return true }
 // killed would have left it.
 func left(t *testing.T, session string, events ...protocol.Event) surviving {
 	t.Helper()
-	log := surviving{eventlog.NewMemory(eventlog.MemoryOptions{})}
-	var b eventlog.Batch
+	log := newSurviving()
+	fill(t, log, session, eventlog.StateUnknown, events...)
+	return log
+}
+
+// fill puts events into an empty session's log, in one batch that admits turn t.
+func fill(t *testing.T, log surviving, session string, state eventlog.State, events ...protocol.Event) {
+	t.Helper()
+	b := eventlog.Batch{State: state}
 	for i, ev := range events {
 		line := append(protocol.AppendNotification(nil, protocol.Envelope{SessionID: session, Seq: int64(i + 1), Event: ev}), '\n')
 		b.Records = append(b.Records, eventlog.Record{Seq: int64(i + 1), Line: line,
@@ -34,7 +41,6 @@ func left(t *testing.T, session string, events ...protocol.Event) surviving {
 	if err := log.Append(session, b); err != nil {
 		t.Fatal(err)
 	}
-	return log
 }
 
 // onLog opens a gateway on a log.

@@ -39,8 +39,10 @@ type Session struct {
 	machine *session.Machine
 	reg     *Registration
 	encoder encoder
-	// next is the seq of the next event.
-	next int64
+	// next is the seq of the next event; state is what the log was told with the last
+	// one.
+	next  int64
+	state eventlog.State
 	// children are the live processes: one, or one on its way out with waiting
 	// behind it.
 	children []*child
@@ -71,11 +73,12 @@ type Session struct {
 	gone bool
 }
 
-// newSession is the owner of a session whose log is at next; it has no machine
+// newSession is the owner of a session of which the log knows this; it has no machine
 // until a turn is started.
-func newSession(g *Gateway, id string, next int64) *Session {
-	s := &Session{gw: g, id: id, next: next, encoder: newEncoder(id), timers: map[session.TimerID]*alarm{}}
-	s.head.Store(next - 1)
+func newSession(g *Gateway, id string, info eventlog.Info) *Session {
+	s := &Session{gw: g, id: id, next: info.NextSeq, state: info.State, ranAs: protocol.HarnessID(info.Facts.Harness),
+		encoder: newEncoder(id), timers: map[session.TimerID]*alarm{}}
+	s.head.Store(info.NextSeq - 1)
 	return s
 }
 
@@ -164,16 +167,16 @@ func (s *Session) open(reg *Registration) door {
 		s.unopen()
 		return crowded
 	}
-	from := s.origin(info.NextSeq - 1)
+	from := s.origin(info)
 	if from.reg != nil {
 		reg = from.reg // another one that was asked for is refused by the machine
 	}
 	o := s.gw.machineOptions()
-	o.SessionID, o.Harness, o.NativeID, o.NextSeq = s.id, reg.Harness, from.native, info.NextSeq
+	o.SessionID, o.Harness, o.NativeID, o.Rules, o.NextSeq = s.id, reg.Harness, from.native, from.rules, info.NextSeq
 	for _, a := range info.Admissions {
 		o.Admissions = append(o.Admissions, session.Admission(a))
 	}
-	s.next, s.ranAs = info.NextSeq, reg.Harness.Info().ID
+	s.next, s.state, s.ranAs = info.NextSeq, info.State, reg.Harness.Info().ID
 	s.reg, s.machine, s.over, s.alone = reg, session.New(o), make(chan struct{}), false
 	s.ran.Store(reg)
 	if s.gw.o.Observer != nil {
@@ -237,7 +240,7 @@ func (s *Session) caught() {
 // without its cause would be a lie.
 func (s *Session) perform(out session.Output) {
 	records := s.encoder.records(out.Events)
-	if err := s.append(out.Admit, records); err != nil {
+	if err := s.append(out.Admit, s.going(), records); err != nil {
 		s.gw.zap.Error("session log cannot be written", s.about(zap.Error(err))...)
 		s.poison(logFault(s.id))
 		return
@@ -264,18 +267,18 @@ func (s *Session) perform(out session.Output) {
 
 // append makes a step durable, admission and events together or neither. A step
 // that says nothing appends nothing.
-func (s *Session) append(admit *session.Admission, records []eventlog.Record) error {
+func (s *Session) append(admit *session.Admission, state eventlog.State, records []eventlog.Record) error {
 	if len(records) == 0 && admit == nil {
 		return nil
 	}
-	b := eventlog.Batch{Admission: (*eventlog.Admission)(admit), Facts: s.facts(admit), Records: records, Running: s.encoder.running,
+	b := eventlog.Batch{Admission: (*eventlog.Admission)(admit), Facts: s.facts(admit), State: state, Records: records, Running: s.encoder.running,
 		Unread: s.unread, Restated: s.restated()}
 	began := time.Now()
 	if err := s.gw.log.Append(s.id, b); err != nil {
 		return err
 	}
 	s.gw.metrics.appended(len(records), size(records), began)
-	s.next += int64(len(records))
+	s.next, s.state = s.next+int64(len(records)), state
 	return nil
 }
 
@@ -311,9 +314,7 @@ func (s *Session) letGo() {
 	s.gw.live.Add(-1)
 	s.stopTimers()
 	close(s.over)
-	if log, keeps := s.gw.log.(eventlog.Releaser); keeps {
-		log.Release(s.id) // until it is opened again it may be let go for its age
-	}
+	s.letLogGo()
 }
 
 // remark logs what a machine or a translator found worth a remark.
@@ -323,10 +324,14 @@ func (s *Session) remark(out session.Output) {
 	}
 }
 
-// bound gives the registration the session is bound to; nil: it has no machine.
+// bound gives the registration the session is bound to; nil: it is not open, or its
+// harness is not here any more.
 func (s *Session) bound() *Registration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.dormant() {
+		return s.gw.registry.find(s.ranAs)
+	}
 	return s.reg
 }
 

@@ -169,6 +169,8 @@ const (
 	MetaBy           = "agent-server/by"
 	MetaAbandoned    = "agent-server/abandoned"
 	MetaElided       = "agent-server/elided"
+	// MetaStanding is true of an answer that later requests are answered by.
+	MetaStanding = "agent-server/standing"
 	// MetaInput is the turn's input on turn.queued: a queue in memory may be lost,
 	// what was written must not be.
 	MetaInput = "agent-server/input"

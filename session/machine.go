@@ -79,6 +79,7 @@ func New(o Options) *Machine {
 		tools:    map[string]*tool{},
 	}
 	m.native.id, m.native.restored = o.NativeID, o.NativeID != ""
+	m.broker.Restore(o.Rules)
 	for _, a := range o.Admissions {
 		m.admitted[a.TurnID] = admission{hash: a.Hash}
 	}

@@ -21,6 +21,9 @@ type Options struct {
 	// NativeID is the harness's own conversation that the session was in when its
 	// last machine was lost; the first process goes on with it. "": none.
 	NativeID string
+	// Rules are the standing rules of the session's machine before, where it was lost
+	// and the session was not closed.
+	Rules []Rule
 	// Admissions are those that the log holds for this session, across close
 	// and reuse.
 	Admissions []Admission
@@ -54,6 +57,15 @@ type (
 	Call   = broker.Call
 	Ruling = broker.Ruling
 )
+
+// Rule is a standing rule of a session; see RuleOf.
+type Rule = broker.Rule
+
+// RuleOf reads the standing rule that an answered request has left behind out of the
+// events; false where it left none.
+func RuleOf(asked *protocol.PermissionRequested, answered *protocol.PermissionResolved) (Rule, bool) {
+	return broker.RuleOf(asked, answered)
+}
 
 // DefaultIdleTimeout is five minutes, in milliseconds.
 const DefaultIdleTimeout = 5 * 60 * 1000

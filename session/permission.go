@@ -128,22 +128,31 @@ func (m *Machine) resolvePermission(in ResolvePermission) {
 	if by == "" && res.Shown.Outcome == protocol.OutcomeCancelled {
 		by = byClient
 	}
-	m.sayResolved(res.Request, res.Shown, by)
+	m.sayResolved(res, by)
 	m.answerAsked(res.Request.Key, res.Verdict, why)
 	m.pump()
 }
 
 // sayResolved shows how a request was answered. by says who decided, where it
-// was not the one who answered; else "".
-func (m *Machine) sayResolved(r broker.Request, o protocol.PermissionOutcome, by string) {
+// was not the one who answered; else "". An answer of which a standing rule has come is
+// marked: who takes the session over from the log makes the rule of it again.
+func (m *Machine) sayResolved(res broker.Resolution, by string) {
 	ev := &protocol.PermissionResolved{
-		SessionID: m.o.SessionID, TurnID: m.turn.id, RequestID: r.ID, Outcome: o, Timestamp: m.now,
+		SessionID: m.o.SessionID, TurnID: m.turn.id, RequestID: res.Request.ID, Outcome: res.Shown, Timestamp: m.now,
 	}
-	m.disarm(timerOf(r.ID))
+	m.disarm(timerOf(res.Request.ID))
 	if by != "" {
 		ev.Meta = withMember(nil, protocol.MetaBy, protocol.Encode(by))
 	}
+	if res.Kept {
+		ev.Meta = withMember(ev.Meta, protocol.MetaStanding, protocol.Object("true"))
+	}
 	m.emit(ev)
+}
+
+// takenBack is what an open request comes to that nobody answers any more.
+func takenBack(r broker.Request) broker.Resolution {
+	return broker.Resolution{Request: r, Shown: protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}}
 }
 
 // drainPermissions takes back all that is open, for everyone who sees it. by is ""
@@ -152,7 +161,7 @@ func (m *Machine) sayResolved(r broker.Request, o protocol.PermissionOutcome, by
 // its own way.
 func (m *Machine) drainPermissions(by string) {
 	for _, r := range m.broker.Drain() {
-		m.sayResolved(r, protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}, by)
+		m.sayResolved(takenBack(r), by)
 		m.turn.unanswered = append(m.turn.unanswered, r.Key)
 	}
 }
@@ -173,7 +182,7 @@ func (m *Machine) withdrawn(u harness.Withdrawn) {
 	m.proc.feed = slices.DeleteFunc(m.proc.feed, resolves(u.Request))
 	m.answered(u.Request)
 	if r, ok := m.broker.Withdraw(u.Request); ok {
-		m.sayResolved(r, protocol.PermissionOutcome{Outcome: protocol.OutcomeCancelled}, byHarness)
+		m.sayResolved(takenBack(r), byHarness)
 	}
 }
 

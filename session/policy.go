@@ -73,7 +73,7 @@ func (m *Machine) decide(request string, allow bool, by string) {
 	if !ok {
 		return
 	}
-	m.sayResolved(res.Request, res.Shown, by)
+	m.sayResolved(res, by)
 	m.answerAsked(res.Request.Key, res.Verdict, undecided[by])
 }
 

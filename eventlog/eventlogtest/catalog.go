@@ -12,6 +12,40 @@ import (
 	"agent-server/eventlog"
 )
 
+// states: the last state that was said holds, of a batch that says none too, until the
+// session is removed. It is there for who lists and for who opens.
+func states(t *testing.T, e Engine) {
+	l := e.Open(t, 0)
+	seq := int64(0)
+	for _, step := range []struct{ said, want eventlog.State }{
+		{eventlog.StateUnknown, eventlog.StateUnknown},
+		{eventlog.StateBusy, eventlog.StateBusy},
+		{eventlog.StateUnknown, eventlog.StateBusy},
+		{eventlog.StateIdle, eventlog.StateIdle},
+		{eventlog.StateClosed, eventlog.StateClosed},
+	} {
+		seq++
+		b := eventlog.Batch{Records: []eventlog.Record{Record("s", seq, 1, 10)}, State: step.said,
+			Facts: &eventlog.Facts{Harness: fmt.Sprint("h", seq)}}
+		if err := l.Append("s", b); err != nil {
+			t.Fatal(err)
+		}
+		if e.Reopen != nil {
+			l = e.Reopen(t, l)
+		}
+		info, err := l.Open("s")
+		if sum := only(t, l); err != nil || info.State != step.want || sum.State != step.want || info.Facts != *b.Facts {
+			t.Errorf("after state %d: %+v, listed as %+v, %v; want %d", step.said, info, sum, err, step.want)
+		}
+	}
+	if err := l.(eventlog.Catalog).Remove("s"); err != nil {
+		t.Fatal(err)
+	}
+	if info, _ := l.Open("s"); info.State != eventlog.StateUnknown || info.Facts != (eventlog.Facts{}) {
+		t.Errorf("once it is removed: %+v", info)
+	}
+}
+
 // identity is one a log, and lives exactly as long as Durable says.
 func identity(t *testing.T, e Engine) {
 	l := e.Open(t, 0)

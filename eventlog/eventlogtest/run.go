@@ -70,6 +70,7 @@ var (
 		"concurrent reads over holes":     concurrentHoles,
 		"identity":                        identity,
 		"catalog":                         catalog,
+		"states":                          states,
 		"catalog pages":                   pages,
 		"removed session":                 removed,
 		"imported session":                imported,

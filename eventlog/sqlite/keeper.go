@@ -136,8 +136,8 @@ func nextRemoval(conn *sqlite.Conn) (from, upto int64, ok bool, err error) {
 func giveBackPages(conn *sqlite.Conn) error { return run(conn, "PRAGMA incremental_vacuum(256)") }
 
 // retain lets go the sessions that are too old or too many, the one first whose
-// last append is the longest ago. One that is open, or whose turn runs, is spared,
-// and counts.
+// last append is the longest ago. One that is open, in this process or since an
+// earlier one, or whose turn runs, is spared, and counts.
 func (l *Log) retain(o Options) error {
 	if !o.retains() {
 		return nil

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"agent-server/eventlog"
 )
 
 func TestSecondOpen(t *testing.T) {
@@ -134,6 +136,29 @@ func TestMigrationIsWhole(t *testing.T) {
 	}
 	l := open(t, dir, Options{})
 	push(t, l, "s", 1, 1)
+}
+
+// TestMigrationKeepsWhatIsThere: a log of the schema before is read as it was, and goes on.
+func TestMigrationKeepsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := open(t, dir, Options{})
+	push(t, l, "s", 1, 3)
+	shut(t, l)
+	if err := alter(filepath.Join(dir, dbName), "ALTER TABLE sessions DROP COLUMN state; PRAGMA user_version = 1"); err != nil {
+		t.Fatal(err)
+	}
+	l = open(t, dir, Options{})
+	if rs, err := all(l, "s"); err != nil || len(rs) != 3 {
+		t.Fatalf("%d events, %v", len(rs), err)
+	}
+	push(t, l, "s", 4, 1)
+	if info, err := l.Open("s"); err != nil || info.NextSeq != 5 || info.State != eventlog.StateUnknown {
+		t.Errorf("it goes on as %+v, %v", info, err)
+	}
+	if err := l.Verify(); err != nil {
+		t.Error(err)
+	}
 }
 
 // alter runs statements on a file, made where it is not there.

@@ -9,7 +9,7 @@ import (
 )
 
 // columns are those of a row, in the order that scanRow reads.
-const columns = "number, session, next, lost, last, chain, admissions, harness, cwd, created, updated, bytes, sum"
+const columns = "number, session, next, lost, last, chain, admissions, harness, cwd, created, updated, bytes, state, sum"
 
 // scanRow reads a row and holds it to its sum. The error names the session that the
 // row says it is, for want of a better one.
@@ -17,8 +17,9 @@ func scanRow(stmt *sqlite.Stmt) (row, error) {
 	r := row{number: stmt.ColumnInt64(0), session: stmt.ColumnText(1), next: stmt.ColumnInt64(2), lost: stmt.ColumnInt64(3),
 		last: stmt.ColumnInt64(4), chain: sum(stmt.ColumnInt64(5)), admissions: stmt.ColumnInt64(6),
 		facts:   eventlog.Facts{Harness: stmt.ColumnText(7), Cwd: stmt.ColumnText(8)},
-		created: stmt.ColumnInt64(9), updated: stmt.ColumnInt64(10), bytes: stmt.ColumnInt64(11)}
-	if r.sum() != sum(stmt.ColumnInt64(12)) {
+		created: stmt.ColumnInt64(9), updated: stmt.ColumnInt64(10), bytes: stmt.ColumnInt64(11),
+		state: eventlog.State(stmt.ColumnInt64(12))}
+	if r.sum() != sum(stmt.ColumnInt64(13)) {
 		return row{}, &DamageError{Session: r.session, What: "its row is not what was written"}
 	}
 	return r, nil

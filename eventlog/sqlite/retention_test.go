@@ -99,6 +99,30 @@ func TestLaw108_openIsSpared(t *testing.T) {
 	}
 }
 
+// TestOpenSinceBefore: one that was not closed is spared also where this process has not
+// opened it; one that was goes.
+func TestOpenSinceBefore(t *testing.T) {
+	t.Parallel()
+	dir, c := t.TempDir(), &clock{}
+	l := open(t, dir, Options{Now: c.now})
+	for i, state := range []eventlog.State{eventlog.StateUnknown, eventlog.StateClosed, eventlog.StateIdle, eventlog.StateBusy} {
+		b := batch(fmt.Sprint("s", i), 1, 1)
+		b.State = state
+		if err := l.Append(fmt.Sprint("s", i), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shut(t, l)
+	c.ms.Add(time.Hour.Milliseconds())
+	l = open(t, dir, Options{Now: c.now})
+	if err := l.retain(Options{Now: c.now, MaxAge: time.Minute, MaxSessions: 1, MaxBytes: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if got := held(t, l); !slices.Equal(got, []string{"s2", "s3"}) {
+		t.Errorf("held are %v, want those that are open", got)
+	}
+}
+
 // TestRetentionAtOpen: it is applied when the log is opened.
 func TestRetentionAtOpen(t *testing.T) {
 	t.Parallel()

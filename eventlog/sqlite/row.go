@@ -36,6 +36,7 @@ type row struct {
 	// admissions counts them.
 	admissions int64
 	facts      eventlog.Facts
+	state      eventlog.State
 	// created and updated are epoch ms; bytes is what the events take, about.
 	created, updated int64
 	bytes            int64
@@ -52,17 +53,22 @@ func (r row) place(seq int64) int64 { return r.number<<seqBits | seq }
 // holds says whether any event is on disk.
 func (r row) holds() bool { return r.last > r.lost }
 
-// sum covers the whole row.
+// sum covers the whole row. A state that nobody has said is left out: rows that were
+// written before there was one keep their sums.
 func (r row) sum() sum {
-	return newSummer("session").number(r.number).text(r.session).number(r.next).number(r.lost).number(r.last).
+	s := newSummer("session").number(r.number).text(r.session).number(r.next).number(r.lost).number(r.last).
 		number(int64(r.chain)).number(r.admissions).text(r.facts.Harness).text(r.facts.Cwd).
-		number(r.created).number(r.updated).number(r.bytes).sum()
+		number(r.created).number(r.updated).number(r.bytes)
+	if r.state != eventlog.StateUnknown {
+		s = s.number(int64(r.state))
+	}
+	return s.sum()
 }
 
 // summary is the row as a catalog shows it; of a session that this process has open
 // the head is another, see patch.
 func (r row) summary() eventlog.Summary {
-	return eventlog.Summary{Session: r.session, Facts: r.facts, First: r.lost + 1, Latest: r.next - 1,
+	return eventlog.Summary{Session: r.session, Facts: r.facts, State: r.state, First: r.lost + 1, Latest: r.next - 1,
 		CreatedAt: r.created, UpdatedAt: r.updated, Bytes: r.bytes}
 }
 
@@ -98,6 +104,9 @@ func (r row) plan(b eventlog.Batch, now int64) (*step, error) {
 	if b.Facts != nil {
 		s.row.facts = *b.Facts
 	}
+	if b.State != eventlog.StateUnknown {
+		s.row.state = b.State
+	}
 	// The reservation goes with whatever the step writes anyway.
 	s.row.next = reserve(r.next, b)
 	if s.row.updated = now; s.row.created == 0 {
@@ -117,7 +126,8 @@ func (r *row) add(rec eventlog.Record) {
 // reserved numbers, does not.
 func (r row) changed(b eventlog.Batch) bool {
 	durable := slices.ContainsFunc(b.Records, func(rec eventlog.Record) bool { return rec.Durable })
-	return durable || b.Admission != nil || b.Facts != nil && *b.Facts != r.facts || reserve(r.next, b) != r.next
+	said := b.Facts != nil && *b.Facts != r.facts || b.State != eventlog.StateUnknown && b.State != r.state
+	return durable || b.Admission != nil || said || reserve(r.next, b) != r.next
 }
 
 // reserve is the lowest seq that cannot have been sent once the batch is out.

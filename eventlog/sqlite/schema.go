@@ -60,7 +60,10 @@ CREATE TABLE removals (
 	place INTEGER PRIMARY KEY,
 	upto  INTEGER NOT NULL
 ) STRICT;
-`}
+`,
+	// What goes on in a session; 0 of those that were written before: nobody has said.
+	`ALTER TABLE sessions ADD COLUMN state INTEGER NOT NULL DEFAULT 0;`,
+}
 
 // identity is what a store knows of itself.
 type identity struct {

@@ -125,7 +125,7 @@ func (s *session) span() (first, last int64, ok bool) {
 func (s *session) info() (eventlog.Info, error) {
 	s.owner.Lock()
 	defer s.owner.Unlock()
-	info := eventlog.Info{NextSeq: s.next}
+	info := eventlog.Info{NextSeq: s.next, Facts: s.row.facts, State: s.row.state}
 	admissions, err := s.log.admissions(s.row)
 	if err != nil {
 		return eventlog.Info{}, err
@@ -156,7 +156,7 @@ func (s *session) remove(spare bool) error {
 	s.owner.Lock()
 	defer s.owner.Unlock()
 	// Under owner nobody opens it or appends to it meanwhile.
-	if spare && (s.open || s.running != 0) || s.row.lost == s.next-1 && s.row.admissions == 0 {
+	if spare && (s.open || s.running != 0 || s.row.state.Open()) || s.row.lost == s.next-1 && s.row.admissions == 0 {
 		return nil
 	}
 	// Readers that have begun end first: they would miss what is deleted.

@@ -159,10 +159,10 @@ func (w *writer) putAdmission(r row, a eventlog.Admission) error {
 // an update leaves the index of names alone.
 func (w *writer) putRow(r row) error {
 	stmt, err := w.conn.Prepare(`INSERT INTO sessions
-		(number, session, next, lost, last, chain, admissions, harness, cwd, created, updated, bytes, sum)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+		(number, session, next, lost, last, chain, admissions, harness, cwd, created, updated, bytes, state, sum)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
 		ON CONFLICT (number) DO UPDATE SET next = ?3, lost = ?4, last = ?5, chain = ?6, admissions = ?7,
-		harness = ?8, cwd = ?9, created = ?10, updated = ?11, bytes = ?12, sum = ?13`)
+		harness = ?8, cwd = ?9, created = ?10, updated = ?11, bytes = ?12, state = ?13, sum = ?14`)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (w *writer) putRow(r row) error {
 	}
 	stmt.BindText(8, r.facts.Harness)
 	stmt.BindText(9, r.facts.Cwd)
-	for i, n := range []int64{r.created, r.updated, r.bytes, int64(r.sum())} {
+	for i, n := range []int64{r.created, r.updated, r.bytes, int64(r.state), int64(r.sum())} {
 		stmt.BindInt64(10+i, n)
 	}
 	return execute(stmt)
