@@ -61,7 +61,7 @@ func imported(t *testing.T, e Engine) {
 	check := func() {
 		t.Helper()
 		info, err := l.Open("s")
-		if diff := cmp.Diff(eventlog.Info{NextSeq: m.Next, Admissions: m.Admissions}, info); err != nil || diff != "" {
+		if diff := cmp.Diff(eventlog.Info{NextSeq: m.Next, Admissions: m.Admissions, Facts: m.Facts}, info); err != nil || diff != "" {
 			t.Errorf("open: %v (-put +got):\n%s", err, diff)
 		}
 		page, _, err := l.(eventlog.Catalog).Sessions("", 10)
