@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -74,10 +75,10 @@ func (g *Gateway) harnessList(c *call, _ []byte) {
 				answers[i] = g.askVersion(reg, *entries[i].Path)
 			}
 		}
-		late := time.NewTimer(g.installed.bound)
-		defer late.Stop()
+		late, cancel := context.WithTimeout(context.Background(), g.installed.bound)
+		defer cancel()
 		for i, a := range answers {
-			if a != nil && a.within(late.C, c.sub.done) {
+			if a != nil && a.within(late.Done(), c.sub.done) {
 				entries[i].Version = given(a.version)
 			}
 		}
@@ -85,8 +86,9 @@ func (g *Gateway) harnessList(c *call, _ []byte) {
 	})
 }
 
-// within waits for the answer, no longer than till either channel tells.
-func (a *answer) within(late <-chan time.Time, gone <-chan struct{}) bool {
+// within waits for the answer, no longer than till either channel is closed: one bound
+// is for all answers that are waited for.
+func (a *answer) within(late, gone <-chan struct{}) bool {
 	select {
 	case <-a.done:
 		return true

@@ -122,7 +122,7 @@ func TestVersionThatIsNotSaid(t *testing.T) {
 	fails, failed := script(t, `echo "unexpected argument" >&2; exit 2`)
 	g := installs(t, os.Environ(), Registration{Harness: versioned("hangs"), Path: hangs}, Registration{Harness: versioned("fails"), Path: fails},
 		Registration{Harness: versioned("gone"), Path: hangs + "/nothing"}, Registration{Harness: told{id: "mute"}, Path: fails})
-	g.installed.bound = 300 * time.Millisecond
+	g.installed.bound = time.Second // what is started gets to note that it was
 	for range 2 {
 		for _, e := range listing(t, g) {
 			if e.Version != nil || e.Available == (e.ID == "gone") || e.Available == (e.Login == nil) {
@@ -147,6 +147,30 @@ func TestVersionThatIsNotSaid(t *testing.T) {
 	}
 }
 
+// TestListingIsBounded: one bound is for all that does not answer, also for what has
+// not been asked yet.
+func TestListingIsBounded(t *testing.T) {
+	t.Parallel()
+	path, starts := script(t, `echo 1.2.3`)
+	var regs []Registration
+	for _, id := range []protocol.HarnessID{"a", "b", "c"} {
+		regs = append(regs, Registration{Harness: versioned(id), Path: path, Args: []string{string(id)}})
+	}
+	g := installs(t, os.Environ(), regs...)
+	g.installed.bound = time.Millisecond
+	for range versionsAtOnce { // others are asked, without an end
+		g.installed.asking <- struct{}{}
+	}
+	for _, e := range listing(t, g) {
+		if !e.Available || e.Version != nil {
+			t.Errorf("%s: %+v", e.ID, e)
+		}
+	}
+	if got := lines(starts); len(got) != 0 {
+		t.Errorf("they were started %q", got)
+	}
+}
+
 // TestListingHoldsUpNobody: while executables do not answer, other methods that wait
 // for a place have one, and a shutdown does not wait.
 func TestListingHoldsUpNobody(t *testing.T) {
@@ -157,8 +181,10 @@ func TestListingHoldsUpNobody(t *testing.T) {
 		c, _ := asking(t, g)
 		g.harnessList(c, nil)
 	}
-	for len(lines(starts)) == 0 {
-		time.Sleep(time.Millisecond)
+	for began := time.Now(); len(lines(starts)) == 0; time.Sleep(time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("nothing was asked")
+		}
 	}
 	c, said := asking(t, g)
 	g.sessionList(c, []byte(`{}`))
