@@ -81,22 +81,32 @@ func readConfig(flag string) (*config, error) {
 	if path == noConfig || path == "" {
 		return &config{}, nil
 	}
-	info, err := os.Stat(path)
+	f, err := os.Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && flag == "":
 		return &config{}, nil
 	case err != nil:
 		return nil, fmt.Errorf("--config: %w", err)
-	case info.Size() > maxConfig:
-		return nil, fmt.Errorf("--config %s: it is longer than %d bytes", path, maxConfig)
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0:
-		return nil, fmt.Errorf("--config %s: everybody may write it, and it names what is run: chmod o-w", path)
 	}
-	text, err := os.ReadFile(path)
+	defer f.Close()
+	text, err := readOwn(f)
 	if err != nil {
-		return nil, fmt.Errorf("--config: %w", err)
+		return nil, fmt.Errorf("--config %s: %w", path, err)
 	}
 	return parseConfig(path, text)
+}
+
+// readOwn reads an open file, which nobody else may have written: what is looked at is
+// what is read.
+func readOwn(f *os.File) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0 {
+		return nil, errors.New("everybody may write it, and it names what is run: chmod o-w")
+	}
+	return readBounded(f, maxConfig)
 }
 
 // parseConfig takes nothing that it does not know: a member that is misspelled would

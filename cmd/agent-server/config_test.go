@@ -133,7 +133,7 @@ func TestConfigFaults(t *testing.T) {
 }
 
 // TestConfigFile: the usual file need not be there, one that is named must; what
-// everybody may write names no command of ours.
+// everybody may write names no command of ours, and what has no end is not read to it.
 func TestConfigFile(t *testing.T) {
 	t.Parallel()
 	if c, err := readConfig(noConfig); err != nil || c.path != "" {
@@ -143,8 +143,27 @@ func TestConfigFile(t *testing.T) {
 	if _, err := readConfig(gone); err == nil || !strings.Contains(err.Error(), gone) {
 		t.Errorf("one that is not there: %v", err)
 	}
+	long := filepath.Join(t.TempDir(), "long")
+	if err := os.WriteFile(long, make([]byte, maxConfig+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readConfig(long); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("one that is too long: %v", err)
+	}
 	if runtime.GOOS == "windows" {
 		return
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	go func() { // more than a pipe holds; its end comes with the reader's
+		_, _ = w.Write(make([]byte, maxConfig+1))
+		_ = w.Close()
+	}()
+	if _, err := readOwn(r); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("a pipe whose size is not known: %v", err)
 	}
 	if err := os.WriteFile(gone, []byte(`{}`), 0o600); err != nil {
 		t.Fatal(err)

@@ -56,21 +56,28 @@ func (c *consent) apply(o *gateway.Options) error {
 	return nil
 }
 
-// readPolicy reads a policy's file, which may be a pipe or a device.
-func readPolicy(name string) (p broker.ToolPolicy, err error) {
+// readPolicy reads a policy's file.
+func readPolicy(name string) (broker.ToolPolicy, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return p, err
+		return broker.ToolPolicy{}, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxPolicy+1))
-	switch {
-	case err != nil:
-		return p, err
-	case len(text) > maxPolicy:
-		return p, fmt.Errorf("it is longer than %d bytes", maxPolicy)
+	text, err := readBounded(f, maxPolicy)
+	if err != nil {
+		return broker.ToolPolicy{}, err
 	}
 	return broker.ParsePolicy(text)
+}
+
+// readBounded reads a file up to its bound in bytes. It may be a pipe or a device,
+// whose size nobody knows before.
+func readBounded(f io.Reader, most int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("it is longer than %d bytes", most)
+	}
+	return text, err
 }
 
 // bound is the value of a flag that limits what is allowed. It is never empty where

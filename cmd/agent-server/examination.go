@@ -59,14 +59,19 @@ func examined(ctx context.Context, h *host, id protocol.HarnessID, timeout time.
 	}
 	started.Close()
 	judge := verify.New(verify.Options{})
-	if err := x.follow(bound, h, feed, judge, protocol.TypeTurnEnded); err != nil {
+	switch err := x.follow(bound, h, feed, judge, protocol.TypeTurnEnded); {
+	case err != nil && bound.Err() != nil:
 		return x, ctx.Err() // its own bound is the finding
+	case err != nil:
+		return x, fmt.Errorf("following the turn: %w", err)
 	}
 	x.took = time.Since(began)
-	if _, err := h.CloseSession(ctx, session); err != nil {
+	ending, over := context.WithTimeout(ctx, endBound)
+	defer over()
+	if _, err := h.CloseSession(ending, session); err != nil {
 		return x, fmt.Errorf("closing the session: %w", err)
 	}
-	if err := x.follow(ctx, h, feed, judge, protocol.TypeSessionEnded); err != nil {
+	if err := x.follow(ending, h, feed, judge, protocol.TypeSessionEnded); err != nil {
 		return x, fmt.Errorf("following the session's end: %w", err)
 	}
 	x.found = append(x.found, judge.Finish()...)

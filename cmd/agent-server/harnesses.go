@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/go-json-experiment/json"
@@ -102,22 +103,25 @@ func (f *harnessesFlags) print(out io.Writer, entries []protocol.HarnessEntry) e
 
 // harnessLine is one of them for people. What was not told is a dash.
 func harnessLine(e protocol.HarnessEntry) string {
-	available, where := "no", orDash(e.Reason)
+	available, where := "no", cell(e.Reason)
 	if e.Available {
-		available, where = "yes", orDash(e.Path)
+		available, where = "yes", cell(e.Path)
 	}
-	login := orDash(e.Login)
+	login := cell(e.Login)
 	if e.LoginSource != nil {
-		login += " (" + *e.LoginSource + ")"
+		login += " (" + cell(e.LoginSource) + ")"
 	}
-	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", e.ID, available, orDash(e.Version), orDash(e.TestedVersion), login, where)
+	id := string(e.ID)
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", cell(&id), available, cell(e.Version), cell(e.TestedVersion), login, where)
 }
 
-func orDash(text *string) string {
+// cell is a text in one cell of a table, whoever has written it: it moves no cursor,
+// and makes no cell or line of its own.
+func cell(text *string) string {
 	if text == nil {
 		return "-"
 	}
-	return *text
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(harmless(*text))
 }
 
 // failed gives an error a code, unless it has one.

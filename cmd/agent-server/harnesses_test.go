@@ -33,3 +33,13 @@ func TestLaw191_wiredIsJudged(t *testing.T) {
 		t.Errorf("internal/harnesses is another table than the wiring (-wired +judged):\n%s", diff)
 	}
 }
+
+// TestHarnessLine: what a gateway elsewhere says of its harnesses steers no terminal,
+// and forges no line.
+func TestHarnessLine(t *testing.T) {
+	t.Parallel()
+	line := harnessLine(protocol.HarnessEntry{ID: "a\x1b[2J", Reason: new("gone\nb\tyes"), Login: new("found"), LoginSource: new("\x1b]0;x\a")})
+	if want := "a␛[2J\tno\t-\t-\tfound (␛]0;x␇)\tgone b yes"; line != want {
+		t.Errorf("%q, want %q", line, want)
+	}
+}
