@@ -96,6 +96,7 @@ func TestToolRules(t *testing.T) {
 		{"by its real name, of a glob by the other", broker.ToolRule{Path: "/w/src/*"}, linked("/real/w/src/a"), "allow", "deny"},
 		{"the other way about", broker.ToolRule{Path: "/real/w/src/*"}, linked("/w/src/a"), "allow", "deny"},
 		{"climbs out of the real directory", broker.ToolRule{Path: "/real/x"}, linked("/w/../x"), "allow", "deny"},
+		{"the other way about, spelled oddly", broker.ToolRule{Path: "src/*"}, linked("/.//w/src/a"), "allow", "deny"},
 		{"and not out of the other", broker.ToolRule{Path: "/x"}, linked("../x"), "-", "-"},
 		{"members that hold no file", broker.ToolRule{Path: "**"}, moves(`{"from":"a","to":"b","file":7,"dir":"","file_text":"/etc/x"}`), "allow", "deny"},
 

@@ -117,9 +117,14 @@ func (c Call) matchFile(glob, file string) match {
 // one; and under which name it is in that directory, false where it is not in it.
 func (c Call) place(file string) (abs, under string, inside bool) {
 	base, named := orElse(c.RealCwd, c.Cwd), strings.TrimSuffix(path.Clean(c.Cwd), "/")
-	if rest, ok := strings.CutPrefix(file, named+"/"); ok {
+	rest, ok := strings.CutPrefix(file, named+"/")
+	if !ok { // //w/x is /w/x, too; but /w/../x is first what lies beside the real /w
+		rest, ok = strings.CutPrefix(path.Clean(file), named+"/")
+	}
+	switch {
+	case ok:
 		file = path.Join(base, rest)
-	} else if !path.IsAbs(file) {
+	case !path.IsAbs(file):
 		file = path.Join(base, file)
 	}
 	file = path.Clean(file)

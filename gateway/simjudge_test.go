@@ -38,6 +38,7 @@ func (w *simWorld) heal() {
 		time.Sleep(time.Duration(100+10*round) * time.Millisecond)
 		if round > 300 {
 			w.complain()
+			w.fail("law 9: something goes on for ever") // and nobody waits for it
 		}
 	}
 }
@@ -103,6 +104,11 @@ func (w *simWorld) judge() {
 		w.judgeTurns(c)
 		w.judgeCalls(c)
 	}
+	for request := range w.accepted {
+		if !w.resolved[request] {
+			w.fail("law 33: an answer to request %s was taken, and no log has it", request)
+		}
+	}
 	if w.open != 0 && w.kind.durable {
 		w.fail("law 14: %d turns never ended", w.open)
 	}
@@ -150,8 +156,7 @@ func (w *simWorld) judgeTurns(c *simClient) {
 	}
 }
 
-// judgeCalls: each call has an answer, or an error that says what became of it; what
-// was taken is in the log.
+// judgeCalls: each call has an answer, or an error that says what became of it.
 func (w *simWorld) judgeCalls(c *simClient) {
 	for _, k := range c.calls {
 		_, err := k.answered()
@@ -175,7 +180,8 @@ func (w *simWorld) judgeLogs() {
 		for at := first - 1; at < last; {
 			records, err := w.log.Read(s, at, 1<<20)
 			if err != nil || len(records) == 0 {
-				break
+				w.fail("the log of %s gives nothing behind %d of %d: %v", s, at, last, err)
+				return
 			}
 			for _, r := range records {
 				env, err := protocol.DecodeEnvelope(r.Envelope())

@@ -72,7 +72,10 @@ type simWorld struct {
 	// admitted counts the beginnings of each turn; order are they in order.
 	admitted map[string]int
 	order    []string
+	// accepted counts the first answers to each request; resolved are those of which a
+	// log knows.
 	accepted map[string]int
+	resolved map[string]bool
 	open     int
 	// trace is what happened, ids named by their order; broken why the run is over.
 	trace  strings.Builder
@@ -83,7 +86,7 @@ type simWorld struct {
 // newSimWorld is a world at its beginning, its clients connected.
 func newSimWorld(p simPlan, scratch func() string) *simWorld {
 	w := &simWorld{simPlan: p, scratch: scratch, kind: simKinds[p.seed%uint64(len(simKinds))], sessions: []string{"a", "b"},
-		admitted: map[string]int{}, accepted: map[string]int{}, names: map[string]string{}}
+		admitted: map[string]int{}, accepted: map[string]int{}, resolved: map[string]bool{}, names: map[string]string{}}
 	if p.seed%25 == 24 {
 		w.kind = onDisk
 	}
@@ -197,6 +200,8 @@ func (w *simWorld) appended(b eventlog.Batch) {
 			w.open++
 		case *protocol.TurnEnded:
 			w.open--
+		case *protocol.PermissionResolved:
+			w.resolved[ev.RequestID] = true
 		}
 	}
 }
