@@ -28,6 +28,9 @@ must not have the session; one that was removed may come back, and goes on behin
 number that it had. Its events are held to the protocol's laws before it is taken, as
 "verify" does; that something had not ended when it was exported is no fault.
 
+Its sums find damage, not malice: take in what comes from a log that you trust. A session
+that was open goes on with the standing permission rules that the file holds.
+
 It keeps its times: where --log-max-age is short, a gateway lets an old one go at once.
 A turn that was started before is known, and never run twice; but that a retry is the
 same turn is known to the log alone that admitted it: another one refuses it.
