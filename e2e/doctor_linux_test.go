@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestDoctor: the real CLI is found to work, and, where its login is not taken or it is
-// no CLI at all, not to.
+// TestDoctor: the real CLI is found to work, and what merely has its name is not.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	cli := requireCLI(t, claudeBinary)
