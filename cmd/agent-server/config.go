@@ -12,6 +12,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -83,8 +86,8 @@ func readConfig(flag string) (*config, error) {
 	}
 	f, err := os.Open(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && flag == "":
-		return &config{}, nil
+	case flag == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)):
+		return &config{}, nil // a service's home is often /dev/null
 	case err != nil:
 		return nil, fmt.Errorf("--config: %w", err)
 	}
@@ -222,8 +225,8 @@ var builtIn = []protocol.HarnessID{protocol.HarnessDemo, protocol.HarnessClaudeC
 // check says what is wrong with an agent, and at which member of it.
 func (a agentConfig) check(name string) (at []string, err error) {
 	switch {
-	case strings.TrimSpace(name) != name || name == "":
-		return nil, errors.New("want a name that is not empty and has no blanks at its ends")
+	case agentName(name) != nil:
+		return nil, agentName(name)
 	case slices.Contains(builtIn, protocol.HarnessID(name)):
 		return nil, errors.New("is built in, and no ACP agent: choose another name")
 	case a.Like != "" && !isKnown(a.Like):
@@ -236,12 +239,39 @@ func (a agentConfig) check(name string) (at []string, err error) {
 			return []string{"command", "0"}, err
 		}
 	}
+	if at := argument("command", a.Command); at != nil {
+		return at, errNUL
+	}
+	if at := argument("args", a.Args); at != nil {
+		return at, errNUL
+	}
 	for i, pattern := range a.PassEnv {
 		if err := variable(pattern); err != nil {
 			return []string{"passEnv", fmt.Sprint(i)}, err
 		}
 	}
 	return nil, nil
+}
+
+// agentName refuses what no list could show, and no client could write: a harness id
+// is a word of the wire.
+func agentName(name string) error {
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
+	if name == "" || strings.TrimSpace(name) != name || strings.ContainsFunc(name, hidden) || !utf8.ValidString(name) {
+		return errors.New("want a name of characters that can be seen, without blanks at its ends")
+	}
+	return nil
+}
+
+// errNUL is returned for what no program can be given.
+var errNUL = errors.New("holds a NUL character, which no argument can")
+
+// argument is the place of one that holds such; nil: there is none.
+func argument(member string, args []string) []string {
+	if i := slices.IndexFunc(args, func(arg string) bool { return strings.ContainsRune(arg, 0) }); i >= 0 {
+		return []string{member, fmt.Sprint(i)}
+	}
+	return nil
 }
 
 // runnable refuses a command that means something else in each directory.

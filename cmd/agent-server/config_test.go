@@ -117,6 +117,10 @@ func TestConfigFaults(t *testing.T) {
 		`{"agents":{"gemini":{"command":[]}}}`:                                `/agents/gemini: want a "command"`,
 		`{"agents":{"a":{"command":["./x"]}}}`:                                `/agents/a/command/0: is a relative path`,
 		`{"agents":{"a":{"command":[""]}}}`:                                   `/agents/a/command/0: want an executable`,
+		`{"agents":{"a":{"command":["x","y\u0000"]}}}`:                        `/agents/a/command/1: holds a NUL`,
+		`{"agents":{"a":{"command":["x"],"args":["\u0000"]}}}`:                `/agents/a/args/0: holds a NUL`,
+		`{"agents":{"a\u001b[2J":{"command":["x"]}}}`:                         `want a name of characters that can be seen`,
+		`{"agents":{"a\nb":{"command":["x"]}}}`:                               `want a name of characters that can be seen`,
 		`{"agents":{"":{"command":["x"]}}}`:                                   `/agents/: want a name`,
 		`{"agents":{"claude-code":{"command":["x"]}}}`:                        `/agents/claude-code: is built in`,
 		`{"agents":{"a":{"command":["x"],"like":"gemni"}}}`:                   `/agents/a/like: "gemni" is none of claude-agent-acp, codex-acp`,
@@ -173,5 +177,15 @@ func TestConfigFile(t *testing.T) {
 	}
 	if _, err := readConfig(gone); err == nil || !strings.Contains(err.Error(), "chmod o-w") {
 		t.Errorf("one that everybody may write: %v", err)
+	}
+}
+
+// TestAgentNames: a flag's agents are called by what can be shown and written, too.
+func TestAgentNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", " a", "a\t", "a\x1b[2J", "a\nb", "a\xff"} {
+		if _, err := configured(t, `{}`, setup{acpAgents: []string{name + "=x"}}); err == nil || !strings.HasPrefix(err.Error(), "--acp-agent ") {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }

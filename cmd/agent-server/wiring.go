@@ -161,6 +161,9 @@ func (s *setup) addOwn(o *gateway.Options) error {
 		if name == "" || len(words) == 0 {
 			return fmt.Errorf("--acp-agent %q: want NAME=COMMAND [ARG…]", def)
 		}
+		if err := agentName(name); err != nil {
+			return fmt.Errorf("--acp-agent %q: %w", def, err)
+		}
 		id := protocol.HarnessID(name)
 		o.Harnesses = append(o.Harnesses, gateway.Registration{
 			Harness: acp.New(acp.Agent{ID: id, Args: []string{}}), Path: words[0], Args: words[1:]})
