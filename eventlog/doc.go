@@ -99,6 +99,9 @@ type Batch struct {
 	// snapshot that the log holds, this batch's included: only those deltas may
 	// be let go. 0: none is. It never falls; a lower one changes nothing.
 	Restated int64
+	// Beside is what is kept in memory of the session besides its log, in bytes. An
+	// engine with a budget for a session in memory gives it less; the others pay no heed.
+	Beside int64
 }
 
 // Admission is what makes a turn idempotent.

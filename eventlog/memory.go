@@ -11,8 +11,9 @@ const DefaultMaxSessionBytes = 256 << 20
 
 // MemoryOptions bound a memory log. The zero value is useful.
 type MemoryOptions struct {
-	// MaxSessionBytes is what one session may hold, bytes and records; above it
-	// the oldest whole turns go, never the running one. 0: 256 MiB.
+	// MaxSessionBytes is what one session may hold, bytes and records, and what is
+	// kept beside it (Batch.Beside); above it the oldest whole turns go, never the
+	// running one, nor the latest. 0: 256 MiB.
 	MaxSessionBytes int64
 }
 
@@ -46,8 +47,13 @@ func (m *Memory) HashKey() []byte { return m.hashKey }
 func (m *Memory) Durable() bool { return false }
 
 // SessionBudget is what one session may hold, in bytes, before the oldest of it goes: who
-// wants to keep more of it than its events takes it over before.
+// wants to keep more of it than its events takes it over before. What is kept of it
+// beside the log counts.
 func (m *Memory) SessionBudget() int64 { return m.max }
+
+// FoldBudget is how much may be kept of one session beside its log, in bytes, before it
+// should take nothing more: all of the budget.
+func (m *Memory) FoldBudget() int64 { return m.max }
 
 // Open implements Log.
 func (m *Memory) Open(session string) (Info, error) {
@@ -76,12 +82,19 @@ func (m *Memory) Append(session string, b Batch) error {
 	s.next += int64(len(b.Records))
 	s.window.Add(b)
 	s.shelve(s.window.Trim())
-	if s.bytes() > m.max {
+	if room := m.room(b.Beside); s.bytes() > room {
 		// An eighth more than needed goes, so that it is done rarely.
-		s.prune(m.max-m.max/8, b)
+		s.prune(room-room/8, b)
 	}
 	return nil
 }
+
+// leastShare is the share of the budget that the log of a session has in any case: who
+// is only just behind is to find there what comes next.
+const leastShare = 8
+
+// room is what a session's log may hold where so much is kept beside it.
+func (m *Memory) room(beside int64) int64 { return max(m.max-beside, m.max/leastShare) }
 
 // Read implements Log.
 func (m *Memory) Read(session string, after int64, maxBytes int) ([]Record, error) {

@@ -70,8 +70,9 @@ func (s *memorySession) bytes() int64 { return s.window.Bytes() + s.shelf.bytes 
 // holds says whether any event is held.
 func (s *memorySession) holds() bool { return s.bytes() > 0 }
 
-// prune lets the oldest whole turns go until the budget holds, or only the running
-// turn and what is yet to be read are left.
+// prune lets the oldest whole turns go until the budget holds, or only the latest
+// turn and what is yet to be read are left. The latest stays though it has ended: of a
+// session that holds nothing its readers would be told that there is none.
 func (s *memorySession) prune(max int64, b Batch) {
 	unread := int64(math.MaxInt64)
 	if b.Unread != nil {
@@ -79,7 +80,7 @@ func (s *memorySession) prune(max int64, b Batch) {
 	}
 	for s.bytes() > max {
 		turn, last := s.oldest()
-		if b.Running != 0 && turn == b.Running || last >= unread {
+		if b.Running != 0 && turn == b.Running || last >= unread || last == s.next-1 {
 			return
 		}
 		s.drop(last)

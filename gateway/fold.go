@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -17,12 +18,17 @@ import (
 // is asked for again, and costs a step nothing. It is kept while the session has
 // a reader or a running turn, else dropped, and made of the log anew. Where the log
 // will let go events for good, the fold is made before that and kept for good: it holds
-// what they have come to.
+// what they have come to, and is counted in the log's budget.
 type kept struct {
 	// folding is held by who moves the fold; it may take as long as the log is.
 	folding sync.Mutex
+	// weight is what the last one takes; who holds folding has it.
+	weight weight
 	// last is what has been folded; nil: nothing is kept.
-	last atomic.Pointer[reducer.Folded]
+	last atomic.Pointer[weighed]
+	// anew: what is kept does not count any more; the next one is made of what the log
+	// still holds.
+	anew atomic.Bool
 	// forGood: it is never dropped. wanted is the seq that it is to follow the log to;
 	// following: somebody does that, and the log spares what it has not come to.
 	forGood, following atomic.Bool
@@ -32,8 +38,35 @@ type kept struct {
 	turn int64
 }
 
-// budgeted is a log that lets the oldest events of a session go above a budget.
-type budgeted interface{ SessionBudget() int64 }
+// weighed is a fold, and about what it takes, in bytes.
+type weighed struct {
+	reducer.Folded
+	bytes int64
+}
+
+// bytes is about what the kept fold takes; 0 where none is.
+func (k *kept) bytes() int64 {
+	if last := k.last.Load(); last != nil && !k.anew.Load() {
+		return last.bytes
+	}
+	return 0
+}
+
+// shed lets the fold go though nothing else holds what it does: the next life of a
+// session begins without it. One that is being made now does not count, either.
+func (k *kept) shed() {
+	k.anew.Store(true)
+	k.forGood.Store(false)
+}
+
+// budgeted is a log that lets the oldest events of a session go above a budget, in bytes.
+type budgeted interface {
+	// SessionBudget is for the log and the fold of a session together.
+	SessionBudget() int64
+	// FoldBudget is how large the fold alone may be before the session takes no
+	// further turn.
+	FoldBudget() int64
+}
 
 // foldShare is the share of a log's budget from which on a session's fold follows the
 // log: there is time for it until the budget is reached.
@@ -100,22 +133,45 @@ func (s *Session) fold(upto int64) (reducer.Folded, error) {
 	s.kept.folding.Lock()
 	defer s.kept.folding.Unlock()
 	var f reducer.Folded
-	if last := s.kept.last.Load(); last != nil {
-		f = *last
+	if last, anew := s.kept.last.Load(), s.kept.anew.Swap(false); last != nil && !anew {
+		f = last.Folded
 	}
-	f, err := s.gw.foldOn(f, s.id, upto)
+	f, err := s.foldFrom(f, upto)
 	if errors.Is(err, eventlog.ErrGone) && f.Seq > 0 {
 		// What came behind the kept one has been let go meanwhile.
 		s.gw.zap.Warn("a session's fold lacks its beginning", zap.String("session", s.id))
-		f, err = s.gw.foldOn(reducer.Folded{}, s.id, upto)
+		f, err = s.foldFrom(reducer.Folded{}, upto)
 	}
 	if err != nil {
 		return f, err
 	}
-	s.kept.last.Store(&f)
+	s.kept.last.Store(&weighed{f, s.kept.weight.bytes})
 	s.dropIdleFold()
 	return f, nil
 }
+
+// foldFrom folds on, and weighs what comes of it.
+func (s *Session) foldFrom(f reducer.Folded, upto int64) (reducer.Folded, error) {
+	if f.Seq == 0 {
+		s.kept.weight = weight{}
+	}
+	return s.gw.foldOn(f, &s.kept.weight, s.id, upto)
+}
+
+// overBudget is what a new turn is refused with where the fold alone takes more than the
+// log may hold of a session: whatever the log let go, there would be no room.
+func (s *Session) overBudget() *protocol.Error {
+	log, ok := s.gw.log.(budgeted)
+	if !ok || s.kept.bytes() <= log.FoldBudget() {
+		return nil
+	}
+	return protocol.ErrOverloaded(fmt.Sprintf("what session %s has come to takes %d bytes of memory, more than a session's budget of %d (--max-session-bytes); "+
+		"after a session/close it begins anew, without what its log no longer holds", s.id, s.kept.bytes(), log.FoldBudget()), fullRetry.Milliseconds())
+}
+
+// fullRetry is what a client is told to wait where a session has no room: until somebody
+// closes it, which nobody can foresee, and which is rare.
+const fullRetry = time.Minute
 
 // dropIdleFold drops the fold if nobody reads the session and nothing runs in it. Who
 // keeps one looks here afterwards, and so does who leaves: one of them sees it.
@@ -127,8 +183,8 @@ func (s *Session) dropIdleFold() {
 
 // foldOn folds what the log holds of a session behind a fold and up to a seq. Where
 // the front was pruned a new fold lacks what was there, and nothing of a turn that
-// still runs is ever pruned.
-func (g *Gateway) foldOn(f reducer.Folded, session string, upto int64) (reducer.Folded, error) {
+// still runs is ever pruned. What is folded is weighed; w nil: nobody asks.
+func (g *Gateway) foldOn(f reducer.Folded, w *weight, session string, upto int64) (reducer.Folded, error) {
 	if f.Seq == 0 {
 		first, _, ok := g.log.Range(session)
 		if !ok {
@@ -154,6 +210,9 @@ func (g *Gateway) foldOn(f reducer.Folded, session string, upto int64) (reducer.
 				return f, fmt.Errorf("reading the log of session %s: %w", session, err)
 			}
 			f, _ = reducer.FoldEnvelope(f, env)
+			if w != nil {
+				w.add(env, len(r.Line)-r.EventAt)
+			}
 		}
 	}
 	return f, nil

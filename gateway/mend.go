@@ -76,7 +76,7 @@ func (s *Session) mend() (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := s.gw.foldOn(reducer.Folded{}, s.id, info.NextSeq-1)
+	f, err := s.gw.foldOn(reducer.Folded{}, nil, s.id, info.NextSeq-1)
 	if err != nil && !errors.Is(err, eventlog.ErrPruned) {
 		return err
 	}

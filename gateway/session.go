@@ -146,10 +146,17 @@ func (s *Session) start(reg *Registration, in session.StartTurn) (d door, moved 
 			return d, false
 		}
 	}
+	full, closed := s.overBudget(), fresh && s.state == eventlog.StateClosed
+	if !closed {
+		in.Refusal = full
+	}
 	before := s.next
 	s.run(in)
-	if fresh && s.next == before && !s.broken {
+	switch begun := s.next != before; {
+	case fresh && !begun && !s.broken:
 		s.unopen()
+	case full != nil && closed && begun:
+		s.kept.shed()
 	}
 	return taken, false
 }
@@ -272,7 +279,7 @@ func (s *Session) append(admit *session.Admission, state eventlog.State, records
 		return nil
 	}
 	b := eventlog.Batch{Admission: (*eventlog.Admission)(admit), Facts: s.facts(admit), State: state, Records: records, Running: s.encoder.running,
-		Unread: s.unread, Restated: s.restated()}
+		Unread: s.unread, Restated: s.restated(), Beside: s.kept.bytes()}
 	began := time.Now()
 	if err := s.gw.log.Append(s.id, b); err != nil {
 		return err

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,6 +94,10 @@ func (l *simLog) shut() {
 
 func (l *simLog) Durable() bool        { return l.durable }
 func (l *simLog) SessionBudget() int64 { return l.budget }
+
+// FoldBudget is none: a session that has no room left converges on nothing (that it is
+// told is law 198), and the budget is so small that most would come to that.
+func (l *simLog) FoldBudget() int64 { return math.MaxInt64 }
 
 // Close implements eventlog.Log; the world closes the engine itself.
 func (l *simLog) Close() error { return nil }

@@ -59,7 +59,7 @@ func stuck(t testing.TB, l *transport.Listener, n int) {
 func TestStuckConnections(t *testing.T) {
 	const each, turns, deltas, size = 4, 20, 1_000, 1 << 10
 	g := open(t, func(o *gateway.Options) {
-		o.Log = eventlog.NewMemory(eventlog.MemoryOptions{MaxSessionBytes: 8 << 20})
+		o.Log = eventlog.NewMemory(eventlog.MemoryOptions{MaxSessionBytes: 24 << 20})
 		o.MaxLagBytes = 2 << 20
 	})
 	l := listening(t, g, transport.SocketOptions{WriteTimeout: time.Hour, CloseTimeout: time.Second / 2})
@@ -116,7 +116,7 @@ func (p *peer) forget() {
 func TestStoppedReaderIsToldToComeAgain(t *testing.T) {
 	t.Parallel()
 	g := open(t, func(o *gateway.Options) {
-		o.Log = eventlog.NewMemory(eventlog.MemoryOptions{MaxSessionBytes: 2 << 20})
+		o.Log = eventlog.NewMemory(eventlog.MemoryOptions{MaxSessionBytes: 27 << 20})
 		o.MaxLagBytes = 256 << 10
 	})
 	l := listening(t, g, transport.SocketOptions{WriteTimeout: time.Hour})

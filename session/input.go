@@ -30,6 +30,10 @@ type StartTurn struct {
 	// directory, for instance); they are answered after admission was looked
 	// up, so that a retry is deduplicated first.
 	Faults []protocol.Fault
+	// Refusal is what the caller has against any new turn here, whatever it is; it is
+	// answered where the session would take the turn, so that a retry is deduplicated
+	// first; nil: nothing.
+	Refusal *protocol.Error
 }
 
 // CancelTurn asks for the end of the active turn.

@@ -24,6 +24,9 @@ func (m *Machine) startTurn(in StartTurn) {
 		return
 	}
 	way, err := m.way(in)
+	if err == nil {
+		err = in.Refusal
+	}
 	if err != nil {
 		m.refuse(in.Token, err)
 		return

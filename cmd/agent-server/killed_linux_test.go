@@ -143,10 +143,11 @@ func TestOneGatewayADirectory(t *testing.T) {
 // TestLogFlags: what contradicts itself is refused before anything is started.
 func TestLogFlags(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"--log", "paper"}, {"--log-max-age", "1h"}, {"--log", "sqlite", "--log-max-sessions", "-1"}} {
+	for _, args := range [][]string{{"--log", "paper"}, {"--log-max-age", "1h"}, {"--log", "sqlite", "--log-max-sessions", "-1"},
+		{"--log", "sqlite", "--max-session-bytes", "1MiB"}, {"--log", "memory", "--max-session-bytes", "0"}} {
 		b := &served{t: t, dir: t.TempDir()}
 		b.begin(append([]string{"serve"}, args...))
-		if code := b.wait(); code != exitUsage || !strings.Contains(b.talk.String(), "--log") {
+		if code := b.wait(); code != exitUsage || !strings.Contains(b.talk.String(), args[len(args)-2]) {
 			t.Errorf("%q: %d: %s", args, code, b.talk.String())
 		}
 	}

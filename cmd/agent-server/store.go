@@ -31,13 +31,17 @@ type store struct {
 	maxAge      time.Duration
 	maxBytes    size
 	maxSessions int
+	// budget is what one session may take in memory; 0: the log's default.
+	budget size
 }
 
 // flags declares it.
 func (s *store) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.engine, "log", "",
 		"where events are kept: memory, or sqlite in --state-dir, which outlives the process (default: sqlite with --listen or --dial)")
+	s.budget = eventlog.DefaultMaxSessionBytes
 	f := cmd.Flags()
+	f.Var(&s.budget, "max-session-bytes", "memory: what a session may take; above it its oldest turns go, and in the end it takes no more")
 	f.DurationVar(&s.maxAge, "log-max-age", 0, "sqlite: let a session go that nothing was added to for so long (default: never)")
 	f.Var(&s.maxBytes, "log-max-bytes", "sqlite: let the oldest sessions go above so many bytes of all (default: never)")
 	f.IntVar(&s.maxSessions, "log-max-sessions", 0, "sqlite: let the oldest sessions go above so many (default: never)")
@@ -57,6 +61,8 @@ func (s *store) check(n *network) (err error) {
 	switch {
 	case retains && s.engine != logSQLite:
 		return fmt.Errorf("--log-max-age, --log-max-bytes and --log-max-sessions are of use with --log %s alone", logSQLite)
+	case s.engine == logSQLite && s.budget != 0 && s.budget != eventlog.DefaultMaxSessionBytes:
+		return fmt.Errorf("--max-session-bytes is of use with --log %s alone", logMemory)
 	case s.maxAge < 0 || s.maxSessions < 0:
 		return errors.New("--log-max-age and --log-max-sessions: want what is not negative")
 	}
@@ -69,7 +75,7 @@ func (s *store) check(n *network) (err error) {
 // open opens the log, which is the gateway's from then on: it closes it.
 func (s *store) open(n *network, log *zap.Logger) (eventlog.Log, error) {
 	if s.engine != logSQLite {
-		return nil, nil // the gateway's own
+		return eventlog.NewMemory(eventlog.MemoryOptions{MaxSessionBytes: int64(s.budget)}), nil
 	}
 	dir := filepath.Join(n.stateDir, "log")
 	l, err := sqlite.Open(dir, sqlite.Options{MaxAge: s.maxAge, MaxBytes: int64(s.maxBytes), MaxSessions: s.maxSessions,
@@ -88,9 +94,6 @@ func (s *store) newGateway(n *network, o gateway.Options) (*gateway.Gateway, err
 	l, err := s.open(n, o.Logger)
 	if err != nil {
 		return nil, err
-	}
-	if l == nil {
-		return gateway.New(o)
 	}
 	o.Log = l
 	gw, err := gateway.New(o)

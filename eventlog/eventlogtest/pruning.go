@@ -23,6 +23,44 @@ func pruning(t *testing.T, e Engine) {
 	}
 }
 
+// latest: the turn that has ended last stays, however large: a session that has said
+// something holds something.
+func latest(t *testing.T, e Engine) {
+	l := e.Open(t, 20_000)
+	fill(t, l, "s", 1, 40, 1, 900)
+	if err := l.Append("s", eventlog.Batch{Records: []eventlog.Record{Record("s", 41, 1, 900)}}); err != nil {
+		t.Fatal(err)
+	}
+	if first, last, ok := l.Range("s"); first != 1 || last != 41 || !ok {
+		t.Errorf("range %d..%d %v, want the turn that has ended whole", first, last, ok)
+	}
+}
+
+// beside: what is kept beside a session's log takes of its budget, down to an eighth.
+func beside(t *testing.T, e Engine) {
+	const budget = 160_000
+	l := e.Open(t, budget)
+	held := func(beside, from, to int64) int64 {
+		for seq := from; seq <= to; seq++ {
+			b := eventlog.Batch{Records: []eventlog.Record{Record("s", seq, seq, 900)}, Running: seq, Beside: beside}
+			if err := l.Append("s", b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		page, _, err := l.(eventlog.Catalog).Sessions("", 10)
+		if err != nil || len(page) != 1 {
+			t.Fatalf("%d sessions, %v", len(page), err)
+		}
+		return page[0].Bytes
+	}
+	for i, tt := range []struct{ beside, room int64 }{{0, budget}, {100_000, 60_000}, {159_999, budget / 8}, {1 << 40, budget / 8}, {0, budget}} {
+		from := int64(i)*200 + 1
+		if got := held(tt.beside, from, from+199); got > tt.room || got < tt.room*3/4 {
+			t.Errorf("beside %d bytes the log holds %d, want about %d and no more", tt.beside, got, tt.room)
+		}
+	}
+}
+
 // unread: what a connection has yet to read is over no budget.
 func unread(t *testing.T, e Engine) {
 	l := e.Open(t, 20_000)

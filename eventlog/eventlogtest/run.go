@@ -80,6 +80,8 @@ var (
 	pruners = map[string]test{
 		"pruning spares the running": pruning,
 		"pruning spares the unread":  unread,
+		"pruning spares the latest":  latest,
+		"pruning gives way":          beside,
 		"honest about what is gone":  gone,
 	}
 	survivors = map[string]test{
