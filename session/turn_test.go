@@ -169,9 +169,11 @@ func TestLaw45_checksInOrder(t *testing.T) {
 	// before it.
 	bad := func(id, turn, input string) session.StartTurn {
 		return session.StartTurn{TurnID: turn, Input: protocol.TextInput(input),
-			Faults: []protocol.Fault{{Path: "config.cwd", Message: "is no directory"}},
-			Config: config(func(c *protocol.RunConfig) { c.Harness = protocol.HarnessID(id) })}
+			Faults:  []protocol.Fault{{Path: "config.cwd", Message: "is no directory"}},
+			Refusal: protocol.ErrOverloaded("full", 1),
+			Config:  config(func(c *protocol.RunConfig) { c.Harness = protocol.HarnessID(id) })}
 	}
+	room := func(in session.StartTurn) session.StartTurn { in.Refusal = nil; return in }
 	open := func(r *rig) { r.running("t0") }
 	tests := []struct {
 		name  string
@@ -185,7 +187,8 @@ func TestLaw45_checksInOrder(t *testing.T) {
 		{"conflict", open, bad("claude-code", "t0", "ho"), "error -32006"},
 		{"deduplicated", open, bad("claude-code", "t0", "hi"), "deduplicated t0"},
 		{"busy", open, bad("claude-code", "t1", "hi"), "error -32002"},
-		{"faults", func(*rig) {}, bad("claude-code", "t1", "hi"), "error -32602"},
+		{"no room", func(*rig) {}, bad("claude-code", "t1", "hi"), "error -32021"},
+		{"faults", func(*rig) {}, room(bad("claude-code", "t1", "hi")), "error -32602"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
