@@ -27,13 +27,20 @@ type Metrics interface {
 // unmeasured is where nobody looks.
 type unmeasured struct{}
 
+// Counter implements Metrics.
 func (unmeasured) Counter(string, string, ...string) func(float64, ...string) {
 	return func(float64, ...string) {}
 }
+
+// Gauge implements Metrics.
 func (unmeasured) Gauge(string, string, ...string) func(float64, ...string) {
 	return func(float64, ...string) {}
 }
+
+// GaugeFunc implements Metrics.
 func (unmeasured) GaugeFunc(string, string, func() float64) {}
+
+// Histogram implements Metrics.
 func (unmeasured) Histogram(string, string, []float64) func(float64) {
 	return func(float64) {}
 }
