@@ -80,7 +80,10 @@ func importSession(out io.Writer, l eventlog.Importer, f *transfer.File, name st
 	err := l.Import(f.Session, f.Import)
 	var wrong *transfer.LineError
 	var unlawful *unlawfulError
+	var coded *exitError
 	switch {
+	case errors.As(err, &coded):
+		return &exitError{coded.code, fmt.Errorf("%s: %w; nothing was taken", name, err)}
 	case errors.As(err, &unlawful):
 		return &exitError{exitViolation, fmt.Errorf("%s: %w; nothing was taken (--no-verify takes it all the same)", name, unlawful)}
 	case errors.As(err, &wrong):
@@ -102,6 +105,14 @@ func (e *unlawfulError) Error() string {
 	return fmt.Sprintf("%s at event %d: %s", e.found.Rule, e.found.Index, e.found.Message)
 }
 
+// unreadable names an event that cannot be read; nil where it can.
+func unreadable(seq int64, err error) error {
+	if err == nil {
+		return nil
+	}
+	return usage("event %d: %w", seq, err)
+}
+
 // lawful gives records, and counts them, until one breaks a law. Each is judged as a
 // reader of the file is given it, its chain included. Without a judge an event has to
 // be one that can be read: no gateway could serve the session else.
@@ -115,6 +126,7 @@ func lawful(m eventlog.Import, judged bool, count *int) iter.Seq2[eventlog.Recor
 				}
 			} else if err == nil {
 				_, err = protocol.DecodeEnvelope(r.Envelope())
+				err = unreadable(r.Seq, err)
 			}
 			prev = r.Seq
 			*count++

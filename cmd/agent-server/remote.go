@@ -165,5 +165,9 @@ func (s *setup) beside(cmd *cobra.Command, r *remote) (gateway.Options, error) {
 			return gateway.Options{}, fmt.Errorf("--%s and --connect exclude each other: %s", x.flag, x.why)
 		}
 	}
+	if r.url != "" { // where nothing of our own is opened: not even its file is read
+		_, err := s.logger()
+		return gateway.Options{}, err
+	}
 	return s.options()
 }

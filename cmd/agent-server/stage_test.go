@@ -74,7 +74,7 @@ func (s *stage) start(ts *testscript.TestScript, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Env, cmd.Dir = s.env.Vars, ts.MkAbs(".")
-	for _, name := range []string{"NO_COLOR", "XDG_STATE_HOME", "AGENT_SERVER_TOKEN_FILE"} {
+	for _, name := range []string{"NO_COLOR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "AGENT_SERVER_TOKEN_FILE"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	if tty {
