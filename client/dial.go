@@ -51,7 +51,7 @@ func Keep(ctx context.Context, dial DialFunc, o Options) (*Client, error) {
 		c.mu.Lock()
 		c.end(err)
 		c.mu.Unlock()
-		return nil, errors.Join(fmt.Errorf("connecting: %w", err), c.Close())
+		return nil, errors.Join(err, c.Close()) // it says itself what failed: to dial, the handshake, to initialize
 	}
 	keeping, stop := context.WithCancel(context.Background())
 	c.stop = stop

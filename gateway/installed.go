@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -115,8 +116,8 @@ func given(text string) *string {
 func (g *Gateway) entry(r *Registration) protocol.HarnessEntry {
 	info := r.Harness.Info()
 	e := protocol.HarnessEntry{ID: info.ID, Capabilities: info.Capabilities, TestedVersion: given(info.Install.Tested), Version: given(r.Version)}
-	path, err := r.resolve()
-	if err != nil {
+	path, err := exec.LookPath(r.command())
+	if err != nil { // the entry says which harness it is of
 		e.Version, e.Reason = nil, given(err.Error())
 		return e
 	}

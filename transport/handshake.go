@@ -98,21 +98,22 @@ func (t *target) dial(outer context.Context, reached func()) (*websocket.Conn, e
 	return ws, nil
 }
 
-// handshakeError types a refusal.
+// handshakeError types a refusal. It adds no words of its own: the cause says what
+// was being done ("dial tcp …"), and whoever dials says where to.
 func handshakeError(resp *http.Response, err error) error {
 	if resp == nil && strings.HasPrefix(err.Error(), "malformed ") {
 		// The library quotes what came; that may be our own request, sent back.
-		return fmt.Errorf("dialling: %w", errNotHTTP)
+		return errNotHTTP
 	}
 	if resp == nil {
 		// It says where and why: addresses and causes, not the URL.
-		return fmt.Errorf("dialling: %w", err)
+		return err
 	}
 	e := &HandshakeError{Status: resp.StatusCode}
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
 		e.RetryAfter = time.Duration(min(s, 3600)) * time.Second
 	}
-	return fmt.Errorf("dialling: %w", e)
+	return e
 }
 
 // ClientOptions say how a client connects. The zero value is useful.

@@ -46,7 +46,7 @@ with remarks; 1 something is wrong; 2 usage, also a harness that nobody knows;
 		Example: `  agent-server doctor demo
   agent-server doctor claude-code --timeout 30s
   agent-server doctor gemini --json`,
-		Args: cobra.ExactArgs(1),
+		Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.examine(cmd, protocol.HarnessID(args[0])) },
 	}
 	f.setup.flags(cmd)

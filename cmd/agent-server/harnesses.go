@@ -37,6 +37,11 @@ asked of a network. A login is looked for where the CLI keeps it:
   not_needed  it works without
   unknown     nobody here knows where it would be
 
+CAN is what it is known to be able to, in the words of its capabilities: further turns
+in one session, resume of an old session (run --resume), asks for permission, thinking
+levels, images in a prompt, mcp servers, and another model between turns (model-restart:
+by a new process). docs/harnesses.md says what shows each.
+
 Exit codes: 0 listed; 2 usage; 3 the gateway at --connect could not be asked.`,
 		Example: `  agent-server harnesses
   agent-server harnesses --json
@@ -82,7 +87,7 @@ func (f *harnessesFlags) list(cmd *cobra.Command) error {
 func (f *harnessesFlags) print(out io.Writer, entries []protocol.HarnessEntry) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	if !f.json {
-		fmt.Fprintln(w, "HARNESS\tAVAILABLE\tVERSION\tTESTED\tLOGIN\tPATH")
+		fmt.Fprintln(w, "HARNESS\tAVAILABLE\tVERSION\tTESTED\tLOGIN\tCAN\tPATH")
 	}
 	for _, e := range entries {
 		if !f.json {
@@ -112,7 +117,29 @@ func harnessLine(e protocol.HarnessEntry) string {
 		login += " (" + cell(e.LoginSource) + ")"
 	}
 	id := string(e.ID)
-	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", cell(&id), available, cell(e.Version), cell(e.TestedVersion), login, where)
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", cell(&id), available, cell(e.Version), cell(e.TestedVersion), login, abilities(e.Capabilities), where)
+}
+
+// abilities are a harness's capabilities, a word each, as the help explains them; what
+// it has not is left out.
+func abilities(c protocol.AgentCapabilities) string {
+	var words []string
+	for _, w := range []struct {
+		is   bool
+		word string
+	}{
+		{c.MultiTurn, "turns"}, {c.SessionResume, "resume"}, {c.PermissionRequests, "asks"}, {c.ThinkingLevels, "thinking"},
+		{c.Images, "images"}, {c.MCPServers, "mcp"}, {c.ModelSwitch == protocol.ModelSwitchInSession, "model"},
+		{c.ModelSwitch == protocol.ModelSwitchRestart, "model-restart"},
+	} {
+		if w.is {
+			words = append(words, w.word)
+		}
+	}
+	if words == nil {
+		return "-"
+	}
+	return strings.Join(words, ",")
 }
 
 // cell is a text in one cell of a table, whoever has written it: it moves no cursor,

@@ -40,7 +40,7 @@ that is there, or a log that is in use; 3 the log could not be written.`,
 		Example: `  agent-server sessions export my-session > my-session.jsonl
   agent-server sessions import my-session.jsonl --state-dir /other/state
   ssh box agent-server sessions export s | agent-server sessions import -`,
-		Args: cobra.ExactArgs(1),
+		Args: exactly("FILE or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := logDir(*state)
 			if err != nil {

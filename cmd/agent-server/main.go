@@ -96,6 +96,19 @@ func run(ctx context.Context, args []string) int {
 	return exit.code
 }
 
+// exactly wants one argument, which it names: cobra only counts.
+func exactly(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch len(args) {
+		case 0:
+			return fmt.Errorf("%s is missing", name)
+		case 1:
+			return nil
+		}
+		return fmt.Errorf("one %s is wanted, and here are %d: quote what has blanks", name, len(args))
+	}
+}
+
 // newRoot makes the command tree. It is made anew for each run, so that no flag
 // keeps a value.
 func newRoot() *cobra.Command {

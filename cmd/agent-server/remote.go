@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -114,7 +116,7 @@ func (r *remote) refusal(err error) error {
 	var option *transport.OptionError
 	switch {
 	case errors.As(err, &option):
-		return usage("--connect %s: %w", bare(r.url), option.Err)
+		return usage("--connect: %w", option.Err)
 	case errors.As(err, &answer) && answer.Status == http.StatusUnauthorized && r.tokenFile == "":
 		return usage("--connect %s: it wants a token: give its file with --token-file", bare(r.url))
 	case errors.As(err, &answer) && answer.Status == http.StatusUnauthorized:
@@ -124,7 +126,25 @@ func (r *remote) refusal(err error) error {
 	case errors.As(err, new(*client.VersionError)):
 		return usage("--connect %s: %w", bare(r.url), err)
 	}
-	return &exitError{exitFailed, fmt.Errorf("connecting to %s: %w", bare(r.url), err)}
+	return &exitError{exitFailed, fmt.Errorf("connecting to %s: %w", bare(r.url), cause(err, r.url))}
+}
+
+// cause leaves out of an error what the line that it ends has said: that something
+// was dialled, and which address, where the URL names it.
+func cause(err error, url string) error {
+	var dial *net.OpError
+	if !errors.As(err, &dial) || dial.Op != "dial" {
+		return err
+	}
+	why := dial.Err
+	var call *os.SyscallError
+	if errors.As(why, &call) {
+		why = call.Err
+	}
+	if dial.Addr == nil || strings.Contains(url, dial.Addr.String()) {
+		return why
+	}
+	return fmt.Errorf("%s: %w", dial.Addr, why)
 }
 
 // orLocal connects to it, or opens a gateway of our own where none was named. What

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,8 @@ func newRunCommand() *cobra.Command {
 		Use:   "run PROMPT",
 		Short: "Run one turn and show it",
 		Long: `Run one turn on a harness and show it as it comes: the answer on stdout; reasoning,
-tools, diffs and questions on stderr. PROMPT "-" is read from stdin.
+tools, diffs and questions on stderr. PROMPT "-" is read from stdin,
+which may not be empty.
 
 The gateway is one of its own, which ends with it, or with --connect one that runs
 already: the session is then a new one there, and --cwd a directory there. A lost
@@ -63,7 +65,7 @@ waits for its end; twice, it quits.`,
   agent-server run - --timeout 5m < prompt.txt
   agent-server run "hello" --json | agent-server verify -
   agent-server run "hello" --connect ws://127.0.0.1:7777/ --token-file ~/.local/state/agent-server/token`,
-		Args: cobra.ExactArgs(1),
+		Args: exactly("PROMPT"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	f.setup.flags(cmd)
@@ -74,7 +76,7 @@ waits for its end; twice, it quits.`,
 	fl.StringVar(&f.model, "model", "", "the harness's own name of a model")
 	fl.StringVar(&f.mode, "permission-mode", "", "how much it may do unasked: "+modeList())
 	fl.StringVar(&f.resume, "resume", "", "native session id to go on with")
-	fl.StringVar(&f.record, "record", "", "write a recording of the run into this directory")
+	fl.StringVar(&f.record, "record", "", "write a recording of the run into this directory, in place of an older one")
 	fl.DurationVar(&f.timeout, "timeout", 0, "cancel the turn after this long; 0: never")
 	fl.BoolVar(&f.json, "json", false, "print the envelopes as on the wire, one a line")
 	fl.BoolVar(&f.verify, "verify", false, "check the stream against the protocol's laws")
@@ -161,6 +163,9 @@ func promptText(arg string, stdin io.Reader) (string, error) {
 	}
 	if len(b) > maxPrompt {
 		return "", fmt.Errorf("it is longer than %d bytes", maxPrompt)
+	}
+	if len(bytes.TrimSpace(b)) == 0 { // what was to write it has failed, most likely
+		return "", errors.New("stdin holds none")
 	}
 	return strings.TrimSuffix(string(b), "\n"), nil
 }

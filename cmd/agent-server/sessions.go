@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -29,6 +31,8 @@ func newSessionsCommand() *cobra.Command {
 over the wire instead: session/list.
 
 Exit codes: 0 done; 2 usage, also an unknown session or a log that is in use.`,
+		Args: cobra.NoArgs, // a word that is no command of it is a slip, and no wish for help
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&dir, "state-dir", "", "the directory that the gateway was given (default: its default)")
 	var asJSON bool
@@ -37,7 +41,7 @@ Exit codes: 0 done; 2 usage, also an unknown session or a log that is in use.`,
 			return withLog(dir, func(l *sqlite.Log) error { return listSessions(cmd.OutOrStdout(), l, asJSON) })
 		}}
 	list.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
-	export := &cobra.Command{Use: "export SESSION", Short: `Print a session, as "sessions import" and "verify" read it`, Args: cobra.ExactArgs(1),
+	export := &cobra.Command{Use: "export SESSION", Short: `Print a session, as "sessions import" and "verify" read it`, Args: exactly("SESSION"),
 		Long: `Print a session as lines, for "sessions import" elsewhere, or for "verify -": its
 envelopes, between a header and an end, each line with a sum.
 
@@ -62,7 +66,7 @@ func withLog(state string, use func(*sqlite.Log) error) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(dir, "log.db")); errors.Is(err, fs.ErrNotExist) {
-		return usage("--state-dir: there is no log in %s", dir)
+		return usage("--state-dir: there is no log in %s: a gateway makes it, that serves with --listen, --dial or --log %s", dir, logSQLite)
 	}
 	return openedLog(dir, use)
 }
@@ -131,8 +135,7 @@ func listSessions(out io.Writer, l eventlog.Catalog, asJSON bool) error {
 				continue
 			}
 			at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
-			// Quoted: an id or a directory may hold what moves a terminal's cursor.
-			fmt.Fprintf(w, "%q\t%s\t%q\t%d\t%d\t%s\t%s\t%d\n", s.Session, s.Facts.Harness, s.Facts.Cwd, s.First, s.Latest, at(s.CreatedAt), at(s.UpdatedAt), s.Bytes)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%d\n", plain(s.Session), s.Facts.Harness, plain(s.Facts.Cwd), s.First, s.Latest, at(s.CreatedAt), at(s.UpdatedAt), s.Bytes)
 		}
 		cursor = next
 	}
@@ -140,6 +143,15 @@ func listSessions(out io.Writer, l eventlog.Catalog, asJSON bool) error {
 		return &exitError{exitFailed, fmt.Errorf("printing sessions: %w", err)}
 	}
 	return nil
+}
+
+// plain is a word of a table, to be copied from there. It is quoted where it is no
+// single word, or holds what moves a terminal's cursor.
+func plain(text string) string {
+	if quoted := strconv.Quote(text); text == "" || strings.Contains(text, " ") || quoted != `"`+text+`"` {
+		return quoted
+	}
+	return text
 }
 
 // exportSession prints what is held for good.

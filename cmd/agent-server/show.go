@@ -26,7 +26,7 @@ func newShowCommand(state *string) *cobra.Command {
 		Long: `Show a session of the log in --state-dir: what is known of it, then the conversation,
 as "attach" shows it, all of it on stdout. What a harness streamed is shown as it
 stood in the end.`,
-		Args: cobra.ExactArgs(1),
+		Args: exactly("SESSION"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return withLog(*state, func(l *sqlite.Log) error { return showSession(l, args[0], asJSON) })
 		},
