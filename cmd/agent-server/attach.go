@@ -30,7 +30,8 @@ func newAttachCommand() *cobra.Command {
 		Short: "Watch a session of a running gateway, and take part in it",
 		Long: `Watch a session of a gateway that runs already: what it holds of the session is shown
 first, then what happens, as in run. Without SESSION it is the one that was active
-last; a gateway that lists no sessions is listened to until one speaks.
+last; a gateway that lists no sessions is listened to until one speaks. Where another
+one speaks meanwhile, that is said once.
 
 A line that is typed is an answer while a question stands, and else a prompt: a turn of
 its own, with --harness, --cwd, --model and --permission-mode where they are given.
@@ -91,6 +92,7 @@ func (f *attachFlags) attach(ctx context.Context, session string) error {
 	defer usual()
 	s := newScreen(os.Stdout, os.Stderr)
 	a := newAttached(f, s, newAsker(os.Stdin, s))
+	a.named = session != ""
 	err := unlessSignalled(ctx, signals, func(ctx context.Context) (err error) {
 		if a.l, err = f.open(ctx, a.aside); err != nil {
 			return err

@@ -50,6 +50,7 @@ func TestAttach(t *testing.T) {
 	a.says(&a.talk, `"perhaps" is none of them`)
 	a.types("1")
 	a.says(&a.out, `The demo ran no command`)
+	play(t, c, "elsewhere", "tool") // of no interest: the session was named
 	answered := strings.Join(spelled(untilType(t, feed, protocol.TypeTurnEnded)), "\n")
 	if !strings.Contains(answered, `"outcome":{"outcome":"selected","optionId":"allow"}`) {
 		t.Errorf("the others saw no answer: %s", answered)
@@ -82,6 +83,9 @@ func TestAttach(t *testing.T) {
 	a.types("hang")
 	untilType(t, feed, protocol.TypeMessagePartDelta)
 	a.ends(os.Interrupt, 0)
+	if talk := a.talk.String(); strings.Contains(talk, "another session") {
+		t.Errorf("whoever named a session is told of others: %s", talk)
+	}
 	r, err := c.Cancel(t.Context(), "s", "")
 	if err != nil || r.Outcome != protocol.CancelCancelled {
 		t.Errorf("whoever leaves ends a turn: %+v, %v", r, err)
@@ -142,6 +146,17 @@ func TestAttachFinds(t *testing.T) {
 	a.says(&a.out, `^\{"sessionId":"newer","seq":22,`)
 	if out := a.out.String(); strings.Contains(out, "older") {
 		t.Errorf("another session is shown: %s", out)
+	}
+	for range 2 { // that others speak is said, once of each, and no more than that
+		play(t, c, "older", "tool")
+	}
+	play(t, c, "third", "tool")
+	a.says(&a.talk, `^another session speaks: older$`)
+	a.says(&a.talk, `^another session speaks: third$`)
+	play(t, c, "newer", "think")
+	a.says(&a.out, `"text":"think"`)
+	if talk, out := a.talk.String(), a.out.String(); strings.Count(talk, "another session speaks: older") != 1 || strings.Contains(talk, "speaks: newer") || strings.Contains(out, `"third"`) {
+		t.Errorf("of others it is said: %s\nand shown: %s", talk, out)
 	}
 	a.ends(os.Interrupt, 0)
 }

@@ -25,6 +25,8 @@ type attached struct {
 	ask *asker
 	// beside counts remarks on their way.
 	beside sync.WaitGroup
+	// named: the session was asked for, and what others say is of no interest.
+	named bool
 	// last is the seq of the last event shown; caughtUp: what was held has been
 	// shown; open are the questions that were met before. The follower's.
 	last     int64
@@ -88,6 +90,11 @@ func (a *attached) watch(ctx context.Context, signals <-chan os.Signal) error {
 func (a *attached) follow(ctx context.Context, leave func()) error {
 	feed := a.l.Follow(a.seat.session)
 	defer feed.Close()
+	if !a.named {
+		others := a.l.Follow("")
+		defer others.Close()
+		a.beside.Go(func() { a.overhear(ctx, others, a.seat.session) })
+	}
 	err := a.catchUp(ctx)
 	if err == nil {
 		a.ask.converse(func(line string) { a.take(ctx, line) }, func() {
@@ -189,6 +196,26 @@ func (a *attached) added(ev protocol.Event) {
 	}
 	if u, ok := protocol.ReadTurnUnqueued(ev); ok {
 		a.told("a queued turn will not run: " + u.Reason)
+	}
+}
+
+// overhear says of each other session, once, that it speaks: who named none may sit at
+// the wrong one. That a session is closed is no talk.
+func (a *attached) overhear(ctx context.Context, all *client.Feed, own string) {
+	heard := map[string]bool{own: true}
+	for {
+		env, err := all.Next(ctx)
+		switch {
+		case errors.As(err, new(*client.GapError)), errors.As(err, new(*client.HostLostError)):
+			continue // the follower says so where it concerns us
+		case err != nil:
+			return
+		}
+		if _, over := env.Event.(*protocol.SessionEnded); over || heard[env.SessionID] {
+			continue
+		}
+		heard[env.SessionID] = true
+		a.aside(fmt.Sprintf("another session speaks: %s", env.SessionID))
 	}
 }
 
