@@ -39,7 +39,7 @@ func TestLaw191_wiredIsJudged(t *testing.T) {
 func TestHarnessLine(t *testing.T) {
 	t.Parallel()
 	line := harnessLine(protocol.HarnessEntry{ID: "a\x1b[2J", Reason: new("gone\nb\tyes"), Login: new("found"), LoginSource: new("\x1b]0;x\a")})
-	if want := "a␛[2J\tno\t-\t-\tfound (␛]0;x␇)\tgone b yes"; line != want {
+	if want := "a␛[2J\tno\t-\t-\tfound (␛]0;x␇)\t-\tgone b yes"; line != want {
 		t.Errorf("%q, want %q", line, want)
 	}
 }

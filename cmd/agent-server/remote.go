@@ -116,7 +116,7 @@ func (r *remote) refusal(err error) error {
 	var option *transport.OptionError
 	switch {
 	case errors.As(err, &option):
-		return usage("--connect: %w", option.Err)
+		return usage("--connect %s: %w", bare(r.url), option.Err)
 	case errors.As(err, &answer) && answer.Status == http.StatusUnauthorized && r.tokenFile == "":
 		return usage("--connect %s: it wants a token: give its file with --token-file", bare(r.url))
 	case errors.As(err, &answer) && answer.Status == http.StatusUnauthorized:
