@@ -376,6 +376,6 @@ var codexACPScenarios = dialect{
 		"resume_ok":                 {"resumed true", "text: and after", "ended end_turn"},
 		"resume_fallback":           {"resumed false", "text: and after", "ended end_turn"},
 		"compaction":                {"text: a lot", "ended end_turn", "text: Context compacted\n…", "ended end_turn"},
-		"model_error":               {"error invalid_request", "ended error", "text: and after", "ended end_turn"},
+		"model_error":               {"error invalid_request", "ended error", "resumed true", "text: and after", "ended end_turn"},
 	},
 }.scenarios()

@@ -70,6 +70,9 @@ type Quirks struct {
 	// says how it ended. The process is let go with all it has started; the next turn
 	// has a new one, in which the session is gone on with.
 	LeavesTools bool
+	// LosesNext: a prompt that comes just after a turn that failed may be lost, and
+	// nobody answers it. The process is let go here, too.
+	LosesNext bool
 	// CallInInput: the inputs it asks about name the call as well: members that are
 	// others each time, for the same command. They are left out of what is asked, or
 	// no rule would ever hold.

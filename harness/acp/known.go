@@ -53,12 +53,13 @@ var (
 	// codex is codex-acp. Rejecting once ends the whole turn; that is its own word
 	// (fixtures/codex-acp/permission_reject). Its "always" is a rule on disk, and it
 	// numbers its calls in their inputs (permission_always); what it runs outlives a
-	// cancel (cancel_in_tool).
+	// cancel (cancel_in_tool), and the turn behind one that failed (model_error) once hung
+	// where the machine was busy.
 	codex = Agent{
 		ID: "codex-acp", Login: "codex login", Executable: "codex-acp", APIKeyEnv: "OPENAI_API_KEY",
 		PassEnv:      []string{"CODEX_*", "OPENAI_*"},
 		Capabilities: able(),
-		Quirks:       Quirks{AlwaysOnDisk: true, LeavesTools: true, CallInInput: true},
+		Quirks:       Quirks{AlwaysOnDisk: true, LeavesTools: true, LosesNext: true, CallInInput: true},
 	}
 	// copilot never fails a turn: what went wrong, it says.
 	copilot = Agent{

@@ -189,6 +189,30 @@ func TestLeavesTools(t *testing.T) {
 	}
 }
 
+// TestLosesNext: where a failed turn spoils the next one, the process goes with it.
+func TestLosesNext(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		quirk  bool
+		answer string
+		want   harness.Process
+	}{
+		"failed":             {true, `"error":{"code":-32603,"message":"no"}`, harness.Stop},
+		"ended":              {true, `"result":{"stopReason":"end_turn"}`, harness.Keep},
+		"cancelled":          {true, `"result":{"stopReason":"cancelled"}`, harness.Keep},
+		"of another agent's": {false, `"error":{"code":-32603,"message":"no"}`, harness.Keep},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := quirky(t, Quirks{LosesNext: c.quirk})
+			f.answer("session/prompt", c.answer)
+			if f.process != c.want {
+				t.Errorf("the process is to %v, want %v", f.process, c.want)
+			}
+		})
+	}
+}
+
 // TestCallInInput: what is asked holds what the command does, not which call it is.
 func TestCallInInput(t *testing.T) {
 	t.Parallel()

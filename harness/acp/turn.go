@@ -69,12 +69,18 @@ func (t *translator) endGrace() {
 // finish ends the turn.
 func (t *translator) finish(end harness.Finished) {
 	t.closePart()
-	if t.agent.Quirks.LeavesTools && end.Reason == protocol.StopCancelled && t.toolRuns() {
+	if t.spoils(end) {
 		t.out.Process = harness.Stop
 	}
 	t.leave(end.Reason == protocol.StopCancelled)
 	end.Cost = t.spent.sinceBegin()
 	t.emit(end)
+}
+
+// spoils says whether the agent's process is of no more use behind a turn that ended so.
+func (t *translator) spoils(end harness.Finished) bool {
+	q := t.agent.Quirks
+	return q.LeavesTools && end.Reason == protocol.StopCancelled && t.toolRuns() || q.LosesNext && end.Reason == protocol.StopError
 }
 
 // leave lets go of the turn. What it leaves open is closed as far as anybody knows.
