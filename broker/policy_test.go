@@ -245,6 +245,8 @@ func TestParsePolicyFaults(t *testing.T) {
 		`{"rules":[{"tool":"x","decision":"Allow"}]}`:                       `rules[0].decision: "Allow" is none of`,
 		`{"rules":[{"tool":7,"decision":"allow"}]}`:                         "rules[0].tool: is no string",
 		`{"rules":[{"tool":null,"decision":"allow"}]}`:                      "rules[0].tool: is no string",
+		`{"rules":[{"kind":"exec","decision":"deny"}]}`:                     `rules[0].kind: "exec" is no kind of tool; those are [read`,
+		`{"rules":[{"kind":"Read","decision":"deny"}]}`:                     `rules[0].kind: "Read" is no kind`,
 		`{"rules":[{"kind":" ","decision":"allow"}]}`:                       "rules[0].kind: is empty",
 		`{"rules":[{"path":"../x","decision":"allow"}]}`:                    "rules[0].path: has a . or .. segment",
 		`{"rules":[{"path":"a//b","decision":"allow"}]}`:                    "rules[0].path: has a . or .. segment",

@@ -101,7 +101,9 @@ func parseRule(raw json.RawMessage, where string) (r ToolRule, err error) {
 			}
 		}
 	}
-	r.Kind = protocol.ToolKind(kind)
+	if r.Kind, err = kindOf(kind); err != nil {
+		return r, fmt.Errorf("%s.kind: %w", where, err)
+	}
 	if err := checkPath(r.Path); err != nil {
 		return r, fmt.Errorf("%s.path: %w", where, err)
 	}
@@ -112,6 +114,20 @@ func parseRule(raw json.RawMessage, where string) (r ToolRule, err error) {
 		return r, fmt.Errorf("%s.decision: %w", where, err)
 	}
 	return r, nil
+}
+
+// kinds are those that a rule may name.
+var kinds = []protocol.ToolKind{protocol.KindRead, protocol.KindEdit, protocol.KindDelete, protocol.KindMove, protocol.KindSearch,
+	protocol.KindExecute, protocol.KindThink, protocol.KindFetch, protocol.KindSwitchMode, protocol.KindTask, protocol.KindOther}
+
+// kindOf is a rule's kind. The wire's words are open, but one that is misspelled would
+// never match, and a deny of it deny nothing; a word of an agent's own begins with "_".
+func kindOf(word string) (protocol.ToolKind, error) {
+	kind := protocol.ToolKind(word)
+	if word != "" && !strings.HasPrefix(word, "_") && !slices.Contains(kinds, kind) {
+		return "", fmt.Errorf("%q is no kind of tool; those are %v", word, kinds)
+	}
+	return kind, nil
 }
 
 // text is a condition: a string that is not blank.
