@@ -29,8 +29,8 @@ type kept struct {
 	// anew: what is kept does not count any more; the next one is made of what the log
 	// still holds.
 	anew atomic.Bool
-	// forGood: it is never dropped. wanted is the seq that it is to follow the log to;
-	// following: somebody does that, and the log spares what it has not come to.
+	// forGood: it is never dropped. wanted is the seq that it is to follow the log to,
+	// which spares what the fold has not come to; following: somebody is at it.
 	forGood, following atomic.Bool
 	wanted             atomic.Int64
 	// turn is the mark of the turn that ran when it was looked at last; the session's
@@ -57,6 +57,7 @@ func (k *kept) bytes() int64 {
 func (k *kept) shed() {
 	k.anew.Store(true)
 	k.forGood.Store(false)
+	k.wanted.Store(0)
 }
 
 // budgeted is a log that lets the oldest events of a session go above a budget, in bytes.
@@ -99,32 +100,35 @@ func (s *Session) followLog() {
 }
 
 // follow brings the fold to where it is wanted; no step waits for it. Where more was
-// wanted as it ended, another one goes on.
+// wanted as it ended, another one goes on. One that fails is not tried again until more
+// is wanted.
 func (s *Session) follow() {
-	upto := s.kept.wanted.Load()
+	upto, done := s.kept.wanted.Load(), false
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.gw.zap.Error("folding a session panicked", zap.String("session", s.id), kindOfFault(fault), zap.Stack("stack"))
+		}
+		if !done {
+			s.kept.wanted.CompareAndSwap(upto, 0)
 		}
 		if s.kept.following.Store(false); s.kept.wanted.Load() > upto {
 			s.followLog()
 		}
 	}()
-	if _, err := s.fold(upto); err != nil {
+	_, err := s.fold(upto)
+	if done = err == nil; !done {
 		s.gw.zap.Warn("a session could not be folded", zap.String("session", s.id), zap.Error(err))
 	}
 }
 
-// unfolded is the lowest seq that the log is to spare for a fold that follows it; false:
-// none does.
-func (s *Session) unfolded() (seq int64, following bool) {
-	if !s.kept.following.Load() {
-		return 0, false
-	}
+// unfolded is the lowest seq that the log is to spare for a fold that is to follow it,
+// whether or not somebody is at it just now; false: it has come to where it is wanted.
+func (s *Session) unfolded() (seq int64, behind bool) {
+	var folded int64
 	if last := s.kept.last.Load(); last != nil {
-		return last.Seq + 1, true
+		folded = last.Seq
 	}
-	return 1, true
+	return folded + 1, folded < s.kept.wanted.Load()
 }
 
 // fold gives the session's fold at a seq that is visible, or at a later one that is.

@@ -17,6 +17,7 @@ import (
 	"agent-server/harness/acp"
 	"agent-server/harness/process"
 	"agent-server/protocol"
+	"agent-server/reducer"
 	"agent-server/session"
 )
 
@@ -217,6 +218,31 @@ func TestNothingRingsAfterRelease(t *testing.T) {
 	}
 	if s.usable() || s.mender != nil {
 		t.Error("an alarm was set after the release")
+	}
+}
+
+// TestSparedUntilFolded: a log spares what a fold is to follow it to also in the moment in
+// which nobody is at it: one has just ended, and the next has yet to begin. A fold that
+// cannot be made is no reason to spare for ever.
+func TestSparedUntilFolded(t *testing.T) {
+	t.Parallel()
+	g := inner(t, deadLog{eventlog.NewMemory(eventlog.MemoryOptions{})})
+	s := newSession(g, "s", eventlog.Info{NextSeq: 11})
+	s.kept.wanted.Store(10)
+	s.kept.last.Store(&weighed{Folded: reducer.Folded{Seq: 5}})
+	if seq, behind := s.unfolded(); seq != 6 || !behind {
+		t.Errorf("spared from %d: %v, want from 6", seq, behind)
+	}
+	s.kept.last.Store(&weighed{Folded: reducer.Folded{Seq: 10}})
+	if seq, behind := s.unfolded(); behind {
+		t.Errorf("a fold that has all is spared events from %d", seq)
+	}
+	s.kept.last.Store(nil)
+	s.kept.forGood.Store(true)
+	s.kept.following.Store(true)
+	s.follow() // the log has nothing to make one of
+	if seq, behind := s.unfolded(); behind || s.kept.following.Load() {
+		t.Errorf("a fold that failed is spared events from %d", seq)
 	}
 }
 
