@@ -80,7 +80,15 @@ func (s *Session) stopChild(stop session.Stop) {
 		return
 	}
 	if c := s.childOf(stop.Gen); c != nil {
+		c.bid(stop)
 		c.stop(stop.Kill)
+	}
+}
+
+// bid says farewell. One that is gone, or takes nothing, ends all the same.
+func (c *child) bid(stop session.Stop) {
+	if c.proc != nil && len(stop.Stdin) > 0 && !stop.Kill {
+		_ = c.proc.Write(stop.Stdin)
 	}
 }
 

@@ -88,6 +88,15 @@ type Translator interface {
 	Step(in Input) Output
 }
 
+// Leaver is a Translator that has something to say to a process which we stop.
+type Leaver interface {
+	// Leave gives whole lines, each with its newline; nil: nothing. They are written
+	// before stdin is closed, if the process still reads; no answer is waited for. The
+	// process may be in a turn. It is asked once, and is told nothing afterwards but
+	// Exited.
+	Leave() []byte
+}
+
 // Output is what a step of a Translator asks for. The zero value asks nothing.
 type Output struct {
 	// Updates happened, in this order.

@@ -96,6 +96,8 @@ type Stop struct {
 	Gen int
 	// Kill goes straight to the last rung.
 	Kill bool
+	// Stdin is the farewell, whole lines, before stdin is closed; nil: there is none.
+	Stdin []byte
 }
 
 // TimerID names a timer. The machine's own have Gen 0; a translator's have its

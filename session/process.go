@@ -153,7 +153,7 @@ func (m *Machine) stop() {
 }
 
 // halt asks for the end of a process. One that this very step asked for is not
-// started at all. Nothing is written to it any more.
+// started at all. Nothing is written to it any more but its farewell.
 func (m *Machine) halt(p *process) {
 	if p.stopping || p.gone {
 		return
@@ -162,6 +162,9 @@ func (m *Machine) halt(p *process) {
 		m.out.Spawn = nil
 	} else {
 		m.out.Stop = &Stop{Gen: p.gen}
+		if l, ok := p.tr.(harness.Leaver); ok {
+			m.out.Stop.Stdin = l.Leave()
+		}
 	}
 	if m.out.StdinGen == p.gen {
 		m.out.Stdin, m.out.StdinGen, m.out.Prompt = nil, 0, false

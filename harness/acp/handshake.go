@@ -99,6 +99,8 @@ type agentCapabilities struct {
 	Session struct {
 		// Resume: an old session can be opened without a replay.
 		Resume present `json:"resume"`
+		// Close: a session can be closed before its process ends.
+		Close present `json:"close"`
 	} `json:"sessionCapabilities"`
 }
 

@@ -189,6 +189,16 @@ func (t *translator) Step(in harness.Input) harness.Output {
 	return t.out
 }
 
+// Leave implements harness.Leaver: a session that is open is closed, where the agent
+// takes that. It is on its disk, if it is anywhere, and is opened again from there.
+func (t *translator) Leave() []byte {
+	if !t.can.Session.Close || t.stage != ready {
+		return nil
+	}
+	id := t.calls.Add(func(*translator, rpcline.Message) {})
+	return t.framing.AppendRequest(nil, id, "session/close", sessionRef{t.session})
+}
+
 // emit adds updates to the answer.
 func (t *translator) emit(updates ...harness.Update) {
 	t.out.Updates = append(t.out.Updates, updates...)

@@ -53,6 +53,21 @@ func (tr *watchedTranslator) Step(in harness.Input) harness.Output {
 	return tr.judged(out)
 }
 
+// Leave is the translator's, if it has anything to say.
+func (tr *watchedTranslator) Leave() []byte {
+	l, ok := tr.inner.(harness.Leaver)
+	if !ok {
+		return nil
+	}
+	tr.busy = true
+	lines := l.Leave()
+	tr.busy = false
+	if len(lines) > 0 && lines[len(lines)-1] != '\n' {
+		tr.fault("its farewell is not whole: %q", lines)
+	}
+	return lines
+}
+
 // maxDetail bounds what a remark says beside its phrase, in bytes: a few words.
 const maxDetail = 200
 
