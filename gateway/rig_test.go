@@ -146,6 +146,7 @@ func connect(t testing.TB, g *gateway.Gateway, o gateway.ConnectOptions) *peer {
 	}()
 	p.stop = sync.OnceFunc(func() {
 		p.hold(false)
+		p.settle()
 		_ = p.stream.Finish(context.Background())
 		p.stream.Wait()
 		_ = here.Close()
@@ -205,6 +206,31 @@ func (p *peer) unjudged() *peer {
 	defer p.mu.Unlock()
 	p.judge = nil
 	return p
+}
+
+// settle waits for the ends of turns that are about to be said: the answer of a cancel
+// stands before them. A turn that has none is for the verdict to find.
+func (p *peer) settle() {
+	late := time.AfterFunc(5*time.Second, p.grown.Broadcast)
+	defer late.Stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for began := time.Now(); p.judge != nil && !p.ended && p.openTurns() > 0 && time.Since(began) < 5*time.Second; {
+		p.grown.Wait()
+	}
+}
+
+// openTurns counts the turns whose end was not heard. The lock is held.
+func (p *peer) openTurns() (n int) {
+	for _, l := range p.lines {
+		switch l.Event.(type) {
+		case *protocol.TurnStarted:
+			n++
+		case *protocol.TurnEnded:
+			n--
+		}
+	}
+	return n
 }
 
 // verdict reports what verify has found, to the end.

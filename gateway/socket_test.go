@@ -81,6 +81,7 @@ func dialed(t testing.TB, url string) *peer {
 	go func() { defer close(read); p.read() }()
 	t.Cleanup(func() {
 		p.hold(false)
+		p.settle()
 		_ = p.conn.Close()
 		<-read
 		p.verdict()

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,10 +76,18 @@ func TestCrash(t *testing.T) {
 	if *seed >= 0 {
 		first, last = *seed, *seed+1
 	}
+	// On a busy machine a run's gateways may all be killed before they take a turn:
+	// that tries nothing, and may not be so of many.
+	var idle atomic.Int64
+	t.Cleanup(func() {
+		if n := idle.Load(); n*10 >= last-first {
+			t.Errorf("in %d of %d runs no turn was ever acknowledged: nothing was tried", n, last-first)
+		}
+	})
 	for s := first; s < last; s++ {
 		t.Run(fmt.Sprintf("seed=%d", s), func(t *testing.T) {
 			t.Parallel()
-			r := &run{t: t, rand: rand.New(rand.NewPCG(uint64(s), 7)), dir: t.TempDir(), seen: map[string]map[int64]string{},
+			r := &run{t: t, rand: rand.New(rand.NewPCG(uint64(s), 7)), dir: t.TempDir(), idle: &idle, seen: map[string]map[int64]string{},
 				acked: map[string]protocol.TurnStartParams{}, answered: map[string]bool{}}
 			for range lives {
 				r.live()
@@ -94,6 +103,8 @@ type run struct {
 	rand *rand.Rand
 	dir  string
 	life int
+	// idle counts the runs in which nothing was tried.
+	idle *atomic.Int64
 
 	mu sync.Mutex
 	// seen are the envelopes that were received, spelled, by session and seq.
@@ -384,6 +395,6 @@ func (r *run) last() {
 	}
 	r.t.Logf("%d turns acknowledged, %d answers accepted, %d events", len(r.acked), len(r.answered), events)
 	if len(r.acked) == 0 {
-		r.t.Error("no turn was ever acknowledged: nothing was tried")
+		r.idle.Add(1)
 	}
 }
