@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"agent-server/eventlog"
 	"agent-server/eventlog/eventlogtest"
@@ -154,16 +155,21 @@ func TestGroupCommit(t *testing.T) {
 		return verdict{}
 	})
 	var wg sync.WaitGroup
-	for i := range sessions {
-		wg.Go(func() {
-			for seq := int64(1); seq <= each; seq++ {
-				if err := l.Append(fmt.Sprint("s", i), batch(fmt.Sprint("s", i), seq, 1)); err != nil {
-					t.Error(err)
-				}
+	writes := func(i int) {
+		for seq := int64(1); seq <= each; seq++ {
+			if err := l.Append(fmt.Sprint("s", i), batch(fmt.Sprint("s", i), seq, 1)); err != nil {
+				t.Error(err)
 			}
-		})
+		}
 	}
-	for waiting := 0; waiting < sessions-1; {
+	wg.Go(func() { writes(0) })
+	for syncs.Load() == 0 { // alone: with it nobody else is in that sync
+		time.Sleep(time.Millisecond)
+	}
+	for i := range sessions - 1 {
+		wg.Go(func() { writes(i + 1) })
+	}
+	for waiting := 0; waiting < sessions-1; time.Sleep(time.Millisecond) {
 		l.writer.mu.Lock()
 		waiting = len(l.writer.queue)
 		l.writer.mu.Unlock()
