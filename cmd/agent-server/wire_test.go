@@ -47,6 +47,7 @@ func TestWireScriptsOnStdio(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
+			defer func() { _ = cmd.Process.Kill() }() // of use where the script has failed
 			f := transport.NDJSON(stdout, stdin, 64<<20, 0, stdin.Close)
 			script.Play(t, script.Over(f), path, asCommand)
 			_ = stdin.Close()
